@@ -1,0 +1,180 @@
+"""Which speakers each window holds: the one label type of the toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+
+class SpeakerSets:
+    """The set of speakers of every row, immutable.
+
+    `membership` is a boolean array of shape (n, k), read-only: `membership[i, j]` says that row i
+    holds speaker j. A row without any speaker is nobody. Two labelings are equal when their arrays
+    are, speaker names (columns) included.
+
+    Args:
+        membership: anything that numpy reads as (n, k) booleans, zeros and ones.
+
+    Raises:
+        ValueError: the array is not two-dimensional or holds something else than truth values.
+    """
+
+    membership: Bool[np.ndarray, "n k"]
+
+    def __init__(self, membership: Any) -> None:
+        given = np.asarray(membership)
+        if given.ndim != 2:
+            raise ValueError(f"speaker sets need a 2-D array (rows, speakers), got {given.ndim}-D")
+        own = given.astype(bool)  # always a copy: nobody else can change it
+        if given.dtype != np.bool_ and not np.array_equal(own, given):
+            raise ValueError("speaker sets need truth values: an entry is neither 0 nor 1")
+        own.flags.writeable = False
+        object.__setattr__(self, "membership", own)
+
+    @classmethod
+    def from_lists(
+        cls, lists: Iterable[Iterable[int]], n_speakers: int | None = None
+    ) -> SpeakerSets:
+        """Sets from one list of speaker indices per row; `n_speakers` None: the largest index + 1.
+
+        Raises:
+            ValueError: an index is negative, or not below `n_speakers`.
+        """
+        rows = [list(row) for row in lists]
+        columns = np.array([speaker for row in rows for speaker in row], dtype=np.int64)
+        if columns.size and columns.min() < 0:
+            raise ValueError(f"a speaker index cannot be negative, got {columns.min()}")
+        k = int(columns.max(initial=-1)) + 1
+        if n_speakers is not None:
+            if k > n_speakers:
+                raise ValueError(f"speaker index {k - 1} is too large for {n_speakers} speakers")
+            k = n_speakers
+        membership = np.zeros((len(rows), k), dtype=bool)
+        membership[np.repeat(np.arange(len(rows)), [len(row) for row in rows]), columns] = True
+        return cls(membership)
+
+    @classmethod
+    def from_labels(cls, labels: Any) -> SpeakerSets:
+        """One speaker per row, column = label; a negative label is nobody.
+
+        Raises:
+            ValueError: the labels are not a 1-D sequence of integers.
+        """
+        given = np.asarray(labels)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise ValueError("labels must be a 1-D sequence of integers")
+        given = given.astype(np.int64)
+        return cls(given[:, None] == np.arange(given.max(initial=-1) + 1))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("speaker sets cannot be changed; make new ones")
+
+    def __len__(self) -> int:
+        return len(self.membership)
+
+    def __getitem__(self, rows: Any) -> SpeakerSets:
+        """Sets of the chosen rows (a slice, indices or a boolean mask); all columns stay."""
+        chosen = self.membership[rows]
+        if chosen.ndim != 2:
+            raise TypeError("choose rows by a slice, indices or a mask, not by a single number")
+        return SpeakerSets(chosen)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SpeakerSets):
+            return NotImplemented
+        return np.array_equal(self.membership, other.membership)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            "{" + ", ".join(map(str, row)) + "}" for row in SpeakerSets.to_lists(self[:6])
+        )
+        more = ", ..." if len(self) > 6 else ""
+        return f"SpeakerSets([{shown}{more}], n={len(self)}, n_speakers={self.n_speakers})"
+
+    @property
+    def n_speakers(self) -> int:
+        """Number of columns, empty ones included."""
+        return self.membership.shape[1]
+
+    @property
+    def sizes(self) -> Int64[np.ndarray, " n"]:
+        """Number of speakers in each row, shape (n,)."""
+        return self.membership.sum(axis=1, dtype=np.int64)
+
+    @property
+    def labels(self) -> Int64[np.ndarray, " n"]:
+        """Integer id of each row's set, shape (n,): ids count up in order of first appearance."""
+        return self._ids[1]
+
+    def distinct(self) -> tuple[SpeakerSets, Int64[np.ndarray, " n"]]:
+        """The m different sets in order of first appearance, and the id (n,) of each row's set."""
+        first_rows, ids = self._ids
+        return self[first_rows], ids
+
+    @cached_property
+    def _ids(self) -> tuple[Int64[np.ndarray, " m"], Int64[np.ndarray, " n"]]:
+        """First row of each distinct set, and the id of every row; both in order of appearance."""
+        # Bits packed into words of 64, so that the usual case (k <= 64) sorts plain integers.
+        packed = np.packbits(self.membership, axis=1)
+        words = max(1, -(-self.n_speakers // 64))
+        keys = np.zeros((len(self), words * 8), dtype=np.uint8)
+        keys[:, : packed.shape[1]] = packed
+        keys64 = keys.view(np.uint64)
+        _, first, inverse = np.unique(
+            keys64[:, 0] if words == 1 else keys64,
+            axis=0,
+            return_index=True,
+            return_inverse=True,
+        )
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        ids = rank[inverse.reshape(-1)]
+        ids.flags.writeable = False
+        return first[order].astype(np.int64), ids
+
+    def contingency(
+        self, other: SpeakerSets
+    ) -> tuple[SpeakerSets, SpeakerSets, Int64[np.ndarray, "m1 m2"]]:
+        """How often each own set meets each set of `other` on the same row.
+
+        Returns the m1 distinct sets of this labeling, the m2 distinct sets of the other, and the
+        counts of shape (m1, m2), which add up to n.
+
+        Raises:
+            ValueError: the two labelings differ in length.
+        """
+        if len(self) != len(other):
+            raise ValueError(f"labelings of {len(self)} and {len(other)} rows cannot be compared")
+        own, own_ids = self.distinct()
+        others, other_ids = other.distinct()
+        counts = np.bincount(own_ids * len(others) + other_ids, minlength=len(own) * len(others))
+        return own, others, counts.reshape(len(own), len(others)).astype(np.int64)
+
+    def subsumption(self) -> Bool[np.ndarray, "n n"]:
+        """Shape (n, n): entry [i, j] says that row i is a superset of, or equal to, row j."""
+        # j is inside i when no speaker of j is missing in i; float32 counts exactly up to 2^24.
+        missing = (~self.membership).astype(np.float32) @ self.membership.T.astype(np.float32)
+        return missing == 0
+
+    def by_first_appearance(self) -> SpeakerSets:
+        """Columns in order of first appearance; empty columns are dropped.
+
+        Of speakers who first appear in the same row the one with the lower old column comes first.
+        """
+        used = np.flatnonzero(self.membership.any(axis=0))
+        first = self.membership[:, used].argmax(axis=0) if len(used) else used
+        return SpeakerSets(self.membership[:, used[np.argsort(first, kind="stable")]])
+
+    def to_lists(self) -> list[list[int]]:
+        """One ascending list of speaker indices per row."""
+        columns = np.nonzero(self.membership)[1].tolist()
+        ends = np.cumsum(self.sizes).tolist()
+        return [columns[start:end] for start, end in zip([0, *ends], ends, strict=False)]
