@@ -1,0 +1,122 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from diarize.errors import InputError
+
+# Reasons that lie in the path that was asked for; others (a full disk) lie in the writing.
+_UNUSABLE = {
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
+    errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def atomic_output(
+    path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb"
+) -> Iterator[IO[Any]]:
+    """Open a file for writing that takes its name only once it is complete.
+
+    The content goes to a temporary file in the same folder, which is flushed to the disk and
+    renamed when the block ends well, and removed when it does not; an older file of that name
+    stays until then. Text is UTF-8 with line feeds. Symbolic links are followed, the permissions
+    of an older file are kept, and a device or a pipe is written to as it is.
+
+    Raises:
+        InputError: the path cannot be written to: its folder is missing, it is a folder itself,
+            permission is denied.
+        OSError: writing failed on the way (a full disk); its ``filename`` is `path`.
+    """
+    target, present = _inspect(path)
+    if present is not None and not stat.S_ISREG(present.st_mode):
+        with _naming(path), _open(target, mode, "w") as stream:
+            yield stream
+        return
+    temporary = _temporary_name(target)
+    with _refusing(path):
+        # "x" gives the permissions that the umask leaves, where tempfile would keep others out.
+        stream = _open(temporary, mode, "x")
+    try:
+        with _naming(path):
+            with stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            if present is not None:
+                os.chmod(temporary, stat.S_IMODE(present.st_mode))
+            os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise what `atomic_output` would raise on entry, before long work is done in vain.
+
+    Raises:
+        InputError: the path cannot be written to.
+    """
+    target, present = _inspect(path)
+    if present is None or stat.S_ISREG(present.st_mode):
+        temporary = _temporary_name(target)
+        with _refusing(path):
+            _open(temporary, "wb", "x").close()
+            temporary.unlink()
+
+
+def _inspect(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
+    """The file behind `path` and, where there is one already, its status."""
+    target = Path(os.path.realpath(path))
+    with _refusing(path):
+        try:
+            present = target.stat()
+        except FileNotFoundError:
+            return target, None
+        if stat.S_ISDIR(present.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return target, present
+
+
+def _temporary_name(target: Path) -> Path:
+    # Hidden, so that no `*.rttm` finds it; cut, so that the longest name still has one.
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
+
+
+def _open(path: Path, mode: str, create: str) -> IO[Any]:
+    if mode == "wb":
+        return open(path, create + "b")
+    return open(path, create, encoding="utf-8", newline="\n")
+
+
+@contextlib.contextmanager
+def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    with _naming(path):
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _UNUSABLE:
+                reason = error.strerror or str(error)
+                raise InputError(f"cannot write {os.fspath(path)}: {reason}") from error
+            raise
+
+
+@contextlib.contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors name the file that was asked for: a failed write names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename).endswith(".tmp"):
+            raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+        raise
