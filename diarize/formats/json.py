@@ -1,0 +1,35 @@
+"""JSON: turns, speakers with their talk time, and how the result was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pyannote.core import Annotation, Segment, Timeline
+
+from diarize import __version__
+from diarize.formats.turns import written_turns
+
+
+def json_text(annotation: Annotation, options: Mapping[str, object]) -> str:
+    """One object: uri, version, options, speakers with talk time, turns; times in seconds.
+
+    A speaker's talk time counts an instant once, however many turns of that speaker hold it.
+    Speakers are sorted by name, turns by start, end and speaker. Values of `options` that JSON does
+    not know (paths, say) are written as their text.
+    """
+    turns = written_turns(annotation)
+    speaking: dict[str, list[Segment]] = {}
+    for turn in turns:
+        speaking.setdefault(turn.speaker, []).append(Segment(turn.start, turn.end))
+    content = {
+        "uri": annotation.uri,
+        "version": __version__,
+        "options": dict(options),
+        "speakers": [
+            {"speaker": name, "seconds": round(Timeline(segments).support().duration(), 3)}
+            for name, segments in sorted(speaking.items())
+        ],
+        "turns": [turn._asdict() for turn in turns],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"

@@ -1,0 +1,99 @@
+"""Lines, numbers and names, as all text formats of this field have them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from diarize.errors import InputError
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file, of text or of bytes."""
+
+    def read(self) -> str | bytes: ...
+
+
+Source: TypeAlias = str | os.PathLike[str] | Readable
+
+# Only these separate fields: a name may hold a no-break or an ideographic space.
+_SEPARATORS = re.compile(r"[ \t\v\f]+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MAX_SECONDS = 1e9  # thirty years: such a time is a mistake, or not in seconds
+
+
+def records(source: Source) -> Iterator[tuple[list[str], int, str]]:
+    """Fields, line number and name of the file, for each line that is not blank and no comment.
+
+    `source` is a path, ``-`` (standard input) or an open file. Text is UTF-8, with or without a
+    byte order mark; lines end in LF, CRLF or CR; a comment begins with ``;`` or ``#``.
+
+    Raises:
+        InputError: the file cannot be read or is no UTF-8 text.
+    """
+    name, text = _read(source)
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        fields = split_fields(line)
+        if fields and fields[0][0] not in ";#":
+            yield fields, number, name
+
+
+def split_fields(line: str) -> list[str]:
+    """The fields of a line; blanks and tabs separate them, other white space is part of a name."""
+    return [field for field in _SEPARATORS.split(line) if field]
+
+
+def seconds(text: str, what: str) -> float:
+    """A time or a duration; `what` names it in the error.
+
+    Raises:
+        ValueError: not a number, negative, or beyond all reason.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{what} {shorten(text)} is not a number")
+    value = float(text)
+    if value < 0:
+        raise ValueError(f"{what} {text} is negative")
+    if value > _MAX_SECONDS:
+        raise ValueError(f"{what} {shorten(text)} is too large for seconds")
+    return value
+
+
+def token(name: object) -> str:
+    """A name as one field: white space becomes ``_``; nothing at all becomes ``<NA>``."""
+    text = str(name).encode("utf-8", "backslashreplace").decode("utf-8")  # names of odd files
+    return re.sub(r"\s", "_", text) or "<NA>"
+
+
+def shorten(text: str) -> str:
+    """`text` in quotes, on one line, of bounded length."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _read(source: Source) -> tuple[str, str]:
+    """Name and whole text of a source."""
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        try:
+            if name == "-":
+                name = "standard input"
+                content: bytes | str = sys.stdin.buffer.read()
+            else:
+                content = Path(name).read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    else:
+        name = str(getattr(source, "name", "input"))
+        content = source.read()
+    if isinstance(content, str):
+        return name, content.removeprefix("\ufeff")
+    try:
+        return name, content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{name}, line {line}: not UTF-8 text") from error

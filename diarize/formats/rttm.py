@@ -1,0 +1,145 @@
+"""RTTM, the NIST format of speaker turns: one line per turn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyannote.core import Annotation, Segment
+
+from diarize.errors import InputError
+from diarize.formats.lines import Source, records, seconds, shorten, split_fields, token
+from diarize.formats.turns import written_turns
+
+# The other line types of the RT-09 evaluation plan, appendix A, and of md-eval: no turns in them.
+_OTHER_TYPES = frozenset(
+    {
+        "A/P", "CB", "EDIT", "FILLER", "IP", "LEXEME", "NON-LEX", "NON-SPEECH", "NOSCORE",
+        "NO_RT_METADATA", "SEGMENT", "SPKR-INFO", "SU",
+    }
+)  # fmt: skip
+
+# Turns are read to the microsecond, so that start + duration meets the next start exactly.
+_READ_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class RttmLine:
+    """A turn: who speaks in which recording, from `start` for `duration` seconds.
+
+    >>> line = RttmLine.parse("SPEAKER talk 1 0.500 2.250 <NA> <NA> ann <NA> <NA>")
+    >>> line
+    RttmLine(uri='talk', start=0.5, duration=2.25, speaker='ann', channel='1')
+    >>> line.serialise()
+    'SPEAKER talk 1 0.500 2.250 <NA> <NA> ann <NA> <NA>'
+    """
+
+    uri: str
+    start: float
+    duration: float
+    speaker: str
+    channel: str = "1"
+
+    @classmethod
+    def parse(cls, text: str) -> RttmLine:
+        """The turn of a SPEAKER line.
+
+        Raises:
+            ValueError: another type, missing fields, times that are negative or no numbers.
+        """
+        return cls.from_fields(split_fields(text))
+
+    @classmethod
+    def from_fields(cls, fields: list[str]) -> RttmLine:
+        """The turn of a SPEAKER line that is split already; raises as `parse`."""
+        if not fields or fields[0].upper() != "SPEAKER":
+            kind = shorten(fields[0] if fields else "")
+            raise ValueError(f"{kind} is no line type of RTTM: SPEAKER expected")
+        if len(fields) not in (9, 10):
+            raise ValueError(f"{len(fields)} fields: a SPEAKER line has 10, or 9 without the last")
+        _, uri, channel, start, duration, _, _, speaker, *_ = fields
+        return cls(
+            uri, seconds(start, "the start"), seconds(duration, "the duration"), speaker, channel
+        )
+
+    def serialise(self) -> str:
+        """The line without its end, times with three decimals, white space in names as ``_``."""
+        return (
+            f"SPEAKER {token(self.uri)} {token(self.channel)} {self.start:.3f} {self.duration:.3f}"
+            f" <NA> <NA> {token(self.speaker)} <NA> <NA>"
+        )
+
+
+def read_rttm(source: Source) -> dict[str, Annotation]:
+    """The turns of every recording in an RTTM file, by uri in order of appearance.
+
+    `source` is a path, ``-`` (standard input) or an open file; UTF-8. Lines of the standard's other
+    types are passed over, and so are turns of no length; a recording that occurs in such lines only
+    has an empty annotation. Channels are not told apart.
+
+    Raises:
+        InputError: the file cannot be read, or a line is wrong; names file, line and reason.
+    """
+    annotations: dict[str, Annotation] = {}
+    for track, (fields, number, name) in enumerate(records(source)):
+        if fields[0].upper() in _OTHER_TYPES:
+            if len(fields) > 1:
+                annotations.setdefault(fields[1], Annotation(uri=fields[1]))
+            continue
+        try:
+            line = RttmLine.from_fields(fields)
+        except ValueError as error:
+            raise InputError(f"{name}, line {number}: {error}") from None
+        annotation = annotations.setdefault(line.uri, Annotation(uri=line.uri))
+        turn = Segment(
+            round(line.start, _READ_DECIMALS), round(line.start + line.duration, _READ_DECIMALS)
+        )
+        if turn:
+            annotation[turn, track] = line.speaker
+    return annotations
+
+
+def rttm_text(annotation: Annotation) -> str:
+    """All turns as RTTM lines, sorted by start, end and speaker; empty where there are none.
+
+    Times are rounded to the millisecond; a turn shorter than that is dropped.
+    """
+    uri = token("" if annotation.uri is None else annotation.uri)
+    return "".join(
+        RttmLine(uri, turn.start, turn.end - turn.start, turn.speaker).serialise() + "\n"
+        for turn in written_turns(annotation)
+    )
+
+
+def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
+    """The turns of every recording in an RTTM file, or in all ``*.rttm`` files of a folder, by uri.
+
+    A file without any line stands for one recording without speech, named as the file's stem.
+
+    Raises:
+        InputError: a file cannot be read or is wrong, a folder holds no RTTM file, or two files of
+            a folder speak of the same recording.
+    """
+    if not os.path.isdir(path):
+        return _load_file(path)
+    files = sorted(
+        file
+        for file in Path(path).iterdir()
+        if file.suffix.lower() == ".rttm" and not file.name.startswith(".")
+    )
+    if not files:
+        raise InputError(f"{os.fspath(path)}: no .rttm file in this folder")
+    annotations: dict[str, Annotation] = {}
+    origin: dict[str, Path] = {}
+    for file in files:
+        for uri, annotation in _load_file(file).items():
+            if uri in annotations:
+                raise InputError(f"{file}: {uri} is in {origin[uri].name} too")
+            annotations[uri], origin[uri] = annotation, file
+    return annotations
+
+
+def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
+    stem = token(Path(path).stem)
+    return read_rttm(path) or {stem: Annotation(uri=stem)}

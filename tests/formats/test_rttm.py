@@ -1,0 +1,197 @@
+"""RTTM: what is read, what is refused, and what is written."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyannote.core import Annotation, Segment
+
+import diarize.formats.rttm as rttm
+from diarize.errors import InputError
+from diarize.formats import load_annotations, read_rttm, rttm_text
+
+GOOD = "SPEAKER talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>\n"
+
+
+def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
+    return [
+        (turn.start, turn.end, label) for turn, _, label in annotation.itertracks(yield_label=True)
+    ]
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(rttm).failed == 0
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        GOOD.encode(),
+        b"\xef\xbb\xbf" + GOOD.encode(),
+        GOOD.replace("\n", "\r\n").encode(),
+        GOOD.rstrip("\n").encode(),
+        GOOD.replace(" ", "\t").encode(),
+        b"  " + GOOD.encode() + b"\n   \n",
+        b";; comment\n# comment\n" + GOOD.encode(),
+        GOOD.replace(" <NA>\n", "\n").encode(),  # nine fields
+        GOOD.lower().replace("<na>", "<NA>").encode(),
+    ],
+)
+def test_variants_of_one_turn(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "a.rttm"
+    path.write_bytes(raw)
+    annotations = read_rttm(path)
+    assert list(annotations) == ["talk"]
+    assert annotations["talk"].uri == "talk"
+    assert turns(annotations["talk"]) == [(0.5, 2.75, "ann")]
+
+
+def test_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.rttm"
+    path.write_text(GOOD)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
+    for source in (str(path), path, "-", io.StringIO(GOOD), io.BytesIO(GOOD.encode())):
+        assert turns(read_rttm(source)["talk"]) == [(0.5, 2.75, "ann")]
+
+
+def test_other_types_are_passed_over_and_still_name_the_recording() -> None:
+    text = (
+        "SPKR-INFO a 1 <NA> <NA> <NA> female ann <NA> <NA>\n"
+        "NON-SPEECH b 1 0 3 <NA> music <NA> <NA> <NA>\n"
+        "LEXEME a 1 0.5 0.2 word lex ann 0.9 <NA>\n"
+        "SPEAKER a 1 0 1 <NA> <NA> ann <NA> <NA>\n"
+    )
+    annotations = read_rttm(io.StringIO(text))
+    assert turns(annotations["a"]) == [(0.0, 1.0, "ann")]
+    assert turns(annotations["b"]) == []
+
+
+def test_names_outside_ascii() -> None:
+    # A no-break space and an ideographic space belong to the name, as bytes they are no blanks.
+    text = "SPEAKER 会議\u3000一 1 0 1 <NA> <NA> Zoë\u00a0Ž <NA> <NA>\n"
+    annotations = read_rttm(io.StringIO(text))
+    assert turns(annotations["会議\u3000一"]) == [(0.0, 1.0, "Zoë\u00a0Ž")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("SPEAKER talk 1 0.5 2.25 <NA> <NA> ann", "8 fields"),
+        ("SPEAKER talk 1 0.5", "4 fields"),
+        ("SPEAKER", "1 fields"),
+        ("SPEAKER my talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>", "11 fields"),
+        ("SPAEKER talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>", "'SPAEKER' is no line type"),
+        ("hello world", "'hello' is no line type"),
+        ("SPEAKER talk 1 zero 2.25 <NA> <NA> ann <NA> <NA>", "the start 'zero' is not a number"),
+        ("SPEAKER talk 1 0,5 2.25 <NA> <NA> ann <NA> <NA>", "the start '0,5' is not a number"),
+        ("SPEAKER talk 1 nan 2.25 <NA> <NA> ann <NA> <NA>", "the start 'nan' is not a number"),
+        ("SPEAKER talk 1 0 inf <NA> <NA> ann <NA> <NA>", "the duration 'inf' is not a number"),
+        ("SPEAKER talk 1 0 1e99 <NA> <NA> ann <NA> <NA>", "the duration '1e99' is too large"),
+        ("SPEAKER talk 1 0 <NA> <NA> <NA> ann <NA> <NA>", "the duration '<NA>' is not a number"),
+        ("SPEAKER talk 1 1_0 1 <NA> <NA> ann <NA> <NA>", "the start '1_0' is not a number"),
+        ("SPEAKER talk 1 0.5 -1 <NA> <NA> ann <NA> <NA>", "the duration -1 is negative"),
+        ("SPEAKER talk 1 -0.5 1 <NA> <NA> ann <NA> <NA>", "the start -0.5 is negative"),
+    ],
+)
+def test_a_wrong_line_is_refused_with_its_place(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "bad.rttm"
+    path.write_text(GOOD + ";; comment\n\n" + line + "\n")
+    with pytest.raises(InputError) as caught:
+        read_rttm(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line 4: {reason}")
+    assert "\n" not in message
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    (tmp_path / "latin.rttm").write_bytes(GOOD.encode() + "SPEAKER ë".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin.rttm, line 2: not UTF-8 text"):
+        read_rttm(tmp_path / "latin.rttm")
+    with pytest.raises(InputError, match=r"^cannot read .*missing.rttm: No such file"):
+        read_rttm(tmp_path / "missing.rttm")
+    with pytest.raises(InputError, match=r"^cannot read .*: Is a directory"):
+        read_rttm(tmp_path)
+
+
+def test_turns_without_length_and_turns_given_twice() -> None:
+    empty = GOOD.replace("2.25", "0.000")
+    annotations = read_rttm(io.StringIO(empty + GOOD + GOOD))
+    assert turns(annotations["talk"]) == [(0.5, 2.75, "ann")] * 2
+    assert turns(read_rttm(io.StringIO(empty))["talk"]) == []
+
+
+def test_turns_that_touch_share_their_boundary() -> None:
+    text = "".join(
+        f"SPEAKER t 1 {start} {duration} <NA> <NA> {name} <NA> <NA>\n"
+        for start, duration, name in [("0.1", "0.2", "a"), ("0.3", "0.1", "b")]
+    )
+    (first, second) = turns(read_rttm(io.StringIO(text))["t"])
+    assert first[1] == second[0] == 0.3  # 0.1 + 0.2 is 0.30000000000000004
+
+
+def test_what_is_written() -> None:
+    annotation = Annotation(uri="my talk")
+    annotation[Segment(1.0004, 2.0), "x"] = "Zoë B"
+    annotation[Segment(0.0, 0.0006), "x"] = "too short"
+    annotation[Segment(1.0004, 2.0), "a"] = "ann"
+    annotation[Segment(0.0015, 0.0025), "a"] = "one millisecond"
+    assert rttm_text(annotation) == (
+        "SPEAKER my_talk 1 0.002 0.001 <NA> <NA> one_millisecond <NA> <NA>\n"
+        "SPEAKER my_talk 1 1.000 1.000 <NA> <NA> Zoë_B <NA> <NA>\n"
+        "SPEAKER my_talk 1 1.000 1.000 <NA> <NA> ann <NA> <NA>\n"
+    )
+    assert rttm_text(Annotation(uri="quiet")) == ""
+
+
+def test_a_file_name_that_is_no_text_can_be_written() -> None:
+    annotation = Annotation(uri="caf\udce9")  # as the system hands out a name in Latin-1
+    annotation[Segment(0, 1), 0] = "a"
+    rttm_text(annotation).encode("utf-8")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10_000_000),
+            st.integers(1, 100_000),
+            st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=5),
+        ),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    )
+)
+def test_what_is_written_is_read_again(milliseconds: list[tuple[int, int, str]]) -> None:
+    annotation = Annotation(uri="file")
+    for track, (start, duration, name) in enumerate(milliseconds):
+        annotation[Segment(start / 1000, (start + duration) / 1000), track] = name
+    again = read_rttm(io.StringIO(rttm_text(annotation)))["file"]
+    assert sorted(turns(again)) == sorted(turns(annotation))
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "b.rttm").write_text(GOOD)
+    (tmp_path / "silent one.RTTM").write_text("")
+    (tmp_path / "notes.txt").write_text("not turns")
+    (tmp_path / ".b.rttm.tmp.rttm").write_text("half a file")
+    annotations = load_annotations(tmp_path)
+    assert list(annotations) == ["talk", "silent_one"]
+    assert turns(annotations["silent_one"]) == []
+    assert load_annotations(tmp_path / "b.rttm") == {"talk": annotations["talk"]}
+
+
+def test_a_folder_that_cannot_serve(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no \.rttm file in this folder"):
+        load_annotations(tmp_path)
+    (tmp_path / "a.rttm").write_text(GOOD)
+    (tmp_path / "b.rttm").write_text(GOOD)
+    with pytest.raises(InputError, match=r"b\.rttm: talk is in a\.rttm too$"):
+        load_annotations(tmp_path)
+    with pytest.raises(InputError, match=r"^cannot read"):
+        load_annotations(tmp_path / "missing")

@@ -1,0 +1,103 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from diarize.errors import InputError
+from diarize.files import atomic_output, require_writable
+
+
+def test_appears_only_when_complete(tmp_path: Path) -> None:
+    target = tmp_path / "out.rttm"
+    with atomic_output(target, "w") as stream:
+        stream.write("Zoë\n")
+        stream.flush()
+        assert not target.exists()
+    assert target.read_bytes() == "Zoë\n".encode()
+    assert os.listdir(tmp_path) == ["out.rttm"]
+
+
+def test_a_failure_keeps_the_older_file_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out.bin"
+    target.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), atomic_output(target) as stream:
+        stream.write(b"half")
+        raise KeyboardInterrupt
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["out.bin"]
+
+
+def test_permissions_follow_the_umask_and_the_older_file(tmp_path: Path) -> None:
+    umask = os.umask(0o027)
+    try:
+        with atomic_output(tmp_path / "new"):
+            pass
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    (tmp_path / "new").chmod(0o604)
+    with atomic_output(tmp_path / "new"):
+        pass
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o604
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with atomic_output(tmp_path / "link") as stream:
+        stream.write(b"x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"x"
+
+
+def test_a_device_stays_a_device() -> None:
+    with atomic_output("/dev/null") as stream:
+        stream.write(b"x")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    require_writable("/dev/null")
+
+
+def test_a_long_name(tmp_path: Path) -> None:
+    target = tmp_path / ("n" * 255)
+    with atomic_output(target) as stream:
+        stream.write(b"x")
+    assert target.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    "attempt", [require_writable, lambda path: atomic_output(path).__enter__()]
+)
+def test_an_unusable_path_is_bad_input(tmp_path: Path, attempt) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for path in (tmp_path / "missing" / "x", tmp_path, tmp_path / "file" / "x"):
+        with pytest.raises(InputError, match=f"^cannot write {path}: [^\n]*$"):
+            attempt(path)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_require_writable_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    require_writable(tmp_path / "old")
+    require_writable(tmp_path / "new")
+    assert os.listdir(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+def test_a_full_disk_names_the_target(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with pytest.raises(OSError) as caught, atomic_output(target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as write() raises it
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(target)
+    assert not os.listdir(tmp_path)
+
+
+def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught, atomic_output(tmp_path / "out"):
+        (tmp_path / "other").read_bytes()
+    assert caught.value.filename == str(tmp_path / "other")
