@@ -92,9 +92,7 @@ class SpeakerSets:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            "{" + ", ".join(map(str, row)) + "}" for row in SpeakerSets.to_lists(self[:6])
-        )
+        shown = ", ".join("{" + ", ".join(map(str, row)) + "}" for row in self[:6].to_lists())
         more = ", ..." if len(self) > 6 else ""
         return f"SpeakerSets([{shown}{more}], n={len(self)}, n_speakers={self.n_speakers})"
 
@@ -164,14 +162,19 @@ class SpeakerSets:
         missing = (~self.membership).astype(np.float32) @ self.membership.T.astype(np.float32)
         return missing == 0
 
+    @property
+    def appearance(self) -> Int64[np.ndarray, " used"]:
+        """The non-empty columns in order of first appearance; ties in one row: lower column first."""
+        used = np.flatnonzero(self.membership.any(axis=0))
+        first = self.membership[:, used].argmax(axis=0) if len(used) else used
+        return used[np.argsort(first, kind="stable")]
+
     def by_first_appearance(self) -> SpeakerSets:
         """Columns in order of first appearance; empty columns are dropped.
 
         Of speakers who first appear in the same row the one with the lower old column comes first.
         """
-        used = np.flatnonzero(self.membership.any(axis=0))
-        first = self.membership[:, used].argmax(axis=0) if len(used) else used
-        return SpeakerSets(self.membership[:, used[np.argsort(first, kind="stable")]])
+        return SpeakerSets(self.membership[:, self.appearance])
 
     def to_lists(self) -> list[list[int]]:
         """One ascending list of speaker indices per row."""

@@ -118,6 +118,7 @@ def test_first_appearance():
     sets = SpeakerSets.from_lists([[], [4, 2], [0], [2]], n_speakers=6)
     assert sets.by_first_appearance().to_lists() == [[], [0, 1], [2], [0]]
     assert sets.by_first_appearance().n_speakers == 3
+    assert sets.appearance.tolist() == [2, 4, 0]
 
 
 @given(memberships)
