@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+from beartype import BeartypeConf, beartype
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
+# One thread each, before torch and numpy start: pytest-xdist has a worker on every core.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Before anything imports the package: from here on every annotated shape is checked at each call.
-install_import_hook("diarize", "beartype.beartype")
+# An int will do for a float (PEP 484), which beartype must be told; the hook takes a name only.
+typecheck = ModuleType("diarize_typecheck")
+typecheck.check = beartype(conf=BeartypeConf(is_pep484_tower=True))  # type: ignore[attr-defined]
+sys.modules[typecheck.__name__] = typecheck
+install_import_hook("diarize", f"{typecheck.__name__}.check")
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
 SHARED = REPO_ROOT.parent / "shared"
 
 
+# Nothing is timed: a busy machine must not fail a property.
+settings.register_profile("diarize", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("diarize")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the speech corpora where they are absent, and say so."""
-    if (SHARED / "speech" / "speakers.tsv").is_file():
-        return
-    skip = pytest.mark.skip(reason="needs the speech corpora, and ../shared/speech is absent")
+    """Skip what needs something that is not here, and say what."""
+    reasons = {}
+    if not (SHARED / "speech" / "speakers.tsv").is_file():
+        reasons["needs_speech"] = "needs the speech corpora, and ../shared/speech is absent"
+    if any(item.get_closest_marker("needs_torchaudio") for item in items):
+        try:
+            importlib.import_module("torchaudio")
+        except (ImportError, OSError) as error:
+            reasons["needs_torchaudio"] = f"torchaudio does not import: {error}"
     for item in items:
-        if item.get_closest_marker("needs_speech"):
-            item.add_marker(skip)
+        for marker, reason in reasons.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")
