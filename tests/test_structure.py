@@ -1,0 +1,47 @@
+"""What holds for the package as a whole: who imports whom, what is tested, what loads when."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = {"librosa", "matplotlib", "numba", "pandas", "pyannote", "scipy", "sklearn", "torch"}
+
+
+def loaded_by(arguments: list[str], repo_root: Path) -> set[str]:
+    """Top-level packages that a new interpreter imports for these arguments."""
+    command = [sys.executable, "-X", "importtime", *arguments]
+    result = subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+def test_imports_keep_to_the_layers(repo_root: Path) -> None:
+    # In a process of its own: import-linter reads the sources, and must not meet the import hook.
+    command = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run(
+        [command, "--no-cache"], cwd=repo_root, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_module_has_a_test_file_of_its_own(repo_root: Path) -> None:
+    modules = [
+        path.relative_to(repo_root / "diarize")
+        for path in sorted((repo_root / "diarize").rglob("*.py"))
+        if not path.name.startswith("__")
+    ]
+    missing = [
+        str(module)
+        for module in modules
+        if not (repo_root / "tests" / module.with_name(f"test_{module.name}")).is_file()
+    ]
+    assert not missing, f"no mirrored test file: {missing}"
+
+
+def test_start_up_loads_nothing_heavy(repo_root: Path) -> None:
+    assert "numpy" in loaded_by(["-c", "import numpy"], repo_root)  # the check itself works
+    assert not loaded_by(["-c", "import diarize"], repo_root) & (HEAVY | {"numpy"})
+    assert not loaded_by(["-c", "import diarize.cli"], repo_root) & HEAVY
+    assert not loaded_by(["-m", "diarize", "--help"], repo_root) & HEAVY
