@@ -1,0 +1,181 @@
+"""Scores of files and of all files together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+
+from pyannote.core import Annotation, Timeline
+
+from diarize.errors import InputError
+from diarize.scoring.cri import Agreement, frame_agreement
+from diarize.scoring.der import SpeakerTime, speaker_time
+from diarize.scoring.elements import TICKS_PER_SECOND, decompose
+from diarize.scoring.jer import jaccard_errors
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The measures of one recording or of all; rates are fractions of one, undefined is None.
+
+    `der` and its parts are shares of `reference_seconds`, the scored speaker time of the reference,
+    and undefined where there is none. `jer` is the mean over reference speakers. `cri` is over
+    10 ms frames with reference speech. `speaker_count_error` is an absolute difference, averaged
+    over recordings.
+    """
+
+    der: float | None
+    missed_detection: float | None
+    false_alarm: float | None
+    confusion: float | None
+    jer: float | None
+    cri: float | None
+    reference_seconds: float
+    speaker_count_error: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `score_files` found.
+
+    `files` holds the scores of each recording in the order of the references, `total` those of all
+    together, `protocol` says in words under which rules, `notes` what was left out or missing.
+    """
+
+    total: Scores
+    files: dict[str, Scores]
+    protocol: str
+    notes: tuple[str, ...]
+
+    def to_json_dict(self) -> dict[str, object]:
+        """``{"total": scores, "files": {uri: scores}}``, undefined values as None."""
+        return {
+            "total": asdict(self.total),
+            "files": {uri: asdict(scores) for uri, scores in self.files.items()},
+        }
+
+
+def score_files(
+    references: Mapping[str, Annotation],
+    hypotheses: Mapping[str, Annotation],
+    *,
+    uem: Mapping[str, Timeline] | None = None,
+    collar: float = 0.0,
+    skip_overlap: bool = False,
+) -> Report:
+    """Score hypotheses against references of the same uri.
+
+    A missing hypothesis counts as empty; a hypothesis without reference is left out. With `uem`
+    only its regions are evaluated, and recordings that it does not list are left out; without it
+    all time is. `collar` (seconds on each side of every boundary of a reference turn) and
+    `skip_overlap` (of the reference) restrict DER and its parts only. Totals: DER and its parts by
+    time, JER over all reference speakers, CRI over all pairs of frames of one recording, the count
+    error over recordings.
+
+    Raises:
+        InputError: the collar is negative, or there is no recording to score.
+    """
+    if not 0 <= collar < math.inf:
+        raise InputError(f"the collar must be zero or more seconds, not {collar}")
+    scored = [uri for uri in references if uem is None or uri in uem]
+    if not scored:
+        where = "the UEM lists no recording of the reference" if references else "no reference"
+        raise InputError(f"nothing to score: {where}")
+    tallies = {
+        uri: _tally(
+            references[uri],
+            hypotheses.get(uri, Annotation()),
+            None if uem is None else uem[uri],
+            collar,
+            skip_overlap,
+        )
+        for uri in scored
+    }
+    return Report(
+        total=_sum(tallies.values()).scores(),
+        files={uri: tally.scores() for uri, tally in tallies.items()},
+        protocol=_protocol(uem is not None, collar, skip_overlap),
+        notes=_notes(references, hypotheses, scored),
+    )
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What adds up over recordings."""
+
+    time: SpeakerTime
+    jaccard_error: float  # summed over reference speakers
+    reference_speakers: int
+    agreement: Agreement
+    count_error: int
+    recordings: int
+
+    def scores(self) -> Scores:
+        reference, missed, false_alarm, confusion = self.time
+        return Scores(
+            der=_share(missed + false_alarm + confusion, reference),
+            missed_detection=_share(missed, reference),
+            false_alarm=_share(false_alarm, reference),
+            confusion=_share(confusion, reference),
+            jer=_share(self.jaccard_error, self.reference_speakers),
+            cri=_share(self.agreement.agreeing, self.agreement.pairs),
+            reference_seconds=reference / TICKS_PER_SECOND,
+            speaker_count_error=self.count_error / self.recordings,
+        )
+
+
+def _tally(
+    reference: Annotation,
+    hypothesis: Annotation,
+    uem: Timeline | None,
+    collar: float,
+    skip_overlap: bool,
+) -> _Tally:
+    elements = decompose(reference, hypothesis, uem, collar=collar, skip_overlap=skip_overlap)
+    errors = jaccard_errors(elements)
+    heard = int(elements.hypothesis.membership.any(axis=0).sum())
+    return _Tally(
+        time=speaker_time(elements),
+        jaccard_error=float(errors.sum()),
+        reference_speakers=len(errors),
+        agreement=frame_agreement(elements),
+        count_error=abs(heard - len(errors)),
+        recordings=1,
+    )
+
+
+def _sum(tallies: Collection[_Tally]) -> _Tally:
+    return _Tally(
+        time=SpeakerTime(*map(sum, zip(*(tally.time for tally in tallies), strict=True))),
+        jaccard_error=math.fsum(tally.jaccard_error for tally in tallies),
+        reference_speakers=sum(tally.reference_speakers for tally in tallies),
+        agreement=Agreement(*map(sum, zip(*(t.agreement for t in tallies), strict=True))),
+        count_error=sum(tally.count_error for tally in tallies),
+        recordings=sum(tally.recordings for tally in tallies),
+    )
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _protocol(regions: bool, collar: float, skip_overlap: bool) -> str:
+    return ", ".join(
+        (
+            f"collar of {collar:g} s per side" if collar else "no collar",
+            "overlap skipped" if skip_overlap else "overlap scored",
+            "regions of the UEM" if regions else "whole recordings",
+        )
+    )
+
+
+def _notes(
+    references: Collection[str], hypotheses: Collection[str], scored: Collection[str]
+) -> tuple[str, ...]:
+    groups = {
+        "no hypothesis, counted as empty": [uri for uri in scored if uri not in hypotheses],
+        "not in the UEM, left out": [uri for uri in references if uri not in scored],
+        "no reference, left out": [uri for uri in hypotheses if uri not in references],
+    }
+    return tuple(f"{reason}: {', '.join(uris)}" for reason, uris in groups.items() if uris)
