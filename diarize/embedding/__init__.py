@@ -1,0 +1,15 @@
+"""The compositional embedding: f and g, their weights, and windows over a recording."""
+
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.embedding.weights import find_model, load_model, save_model
+from diarize.embedding.windows import embed_windows, place_windows
+
+__all__ = [
+    "CompositionalEmbedding",
+    "EmbeddingConfig",
+    "embed_windows",
+    "find_model",
+    "load_model",
+    "place_windows",
+    "save_model",
+]

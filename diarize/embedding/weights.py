@@ -1,0 +1,97 @@
+"""Weights on disk: safetensors, the network's configuration in the header. No pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.errors import InputError
+
+SUFFIX = ".safetensors"
+CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
+DEFAULT_MODEL = "lstm-compositional"
+
+
+def models_folder() -> Path:
+    """Find the shipped weights: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
+
+
+def find_model(name: str | Path) -> Path:
+    """Find a weights file by the name of a shipped model or by its path.
+
+    Raises:
+        InputError: neither a shipped model nor a file.
+    """
+    shipped = models_folder() / f"{name}{SUFFIX}"
+    if shipped.is_file():
+        return shipped
+    path = Path(name)
+    if path.is_file():
+        return path
+    known = ", ".join(sorted(p.stem for p in models_folder().glob(f"*{SUFFIX}"))) or "none"
+    raise InputError(f"{name}: no such model (shipped: {known}) and no such file")
+
+
+def sha256(path: Path) -> str:
+    """Name a weights file by its content."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def save_model(model: CompositionalEmbedding, path: Path) -> None:
+    """Write f and g, in float32, whole or not at all."""
+    from safetensors.torch import save
+
+    from diarize.files import atomic_output
+
+    tensors = {
+        name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
+    }
+    header = {CONFIG: json.dumps(asdict(model.config))}
+    with atomic_output(path, "wb") as file:
+        file.write(save(tensors, metadata=header))
+
+
+def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> CompositionalEmbedding:
+    """Load f and g, ready for inference.
+
+    Args:
+        name: a shipped model's name, or the path of a weights file.
+        device: where to put it.
+
+    Raises:
+        InputError: no such model, or a file that is damaged or made for something else.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = find_model(name)
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = (file.metadata() or {}).get(CONFIG)
+            if header is None:
+                raise InputError(f"{path}: not a compositional embedding (no configuration in it)")
+            model = CompositionalEmbedding(EmbeddingConfig(**json.loads(header)))
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        model.load_state_dict(tensors)
+    except SafetensorError as error:
+        raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
+    except (RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: weights that do not fit the model ({_first_line(error)})"
+        ) from None
+    if not all(torch.isfinite(value).all() for value in tensors.values()):
+        raise InputError(f"{path}: a damaged weights file (values that are not finite)")
+    return model.to(device).eval().requires_grad_(False)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,139 @@
+"""From a recording to one vector for each window, in one pass over its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Float64, Int64
+
+from diarize.audio import SAMPLE_RATE, Recording
+from diarize.embedding.model import CompositionalEmbedding
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, subtract_mean
+
+BATCH = 256  # windows that go through f at once
+BLOCK_SECONDS = 60.0
+SHORTEST = 0.1  # seconds; a shorter window is widened to this
+
+
+def place_windows(
+    regions: Float64[np.ndarray, "m 2"], length: float, step: float
+) -> tuple[Float64[np.ndarray, "n 2"], Float64[np.ndarray, "n 2"]]:
+    """Lay windows over regions of speech.
+
+    Each region is divided evenly into cells of at most `step` seconds; a cell's window is centred
+    on it and `length` seconds long, cut off at the region's ends.
+
+    Args:
+        regions: sorted disjoint stretches of speech, seconds.
+        length: seconds of a window.
+        step: seconds of a cell.
+
+    Returns:
+        The windows, and the cells for which each of them speaks.
+    """
+    cells = [
+        np.stack([edges[:-1], edges[1:]], axis=1)
+        for begin, end in regions
+        for edges in [
+            np.linspace(begin, end, max(1, int(np.ceil((end - begin) / step - 1e-9))) + 1)
+        ]
+    ]
+    if not cells:
+        return np.zeros((0, 2)), np.zeros((0, 2))
+    cell = np.concatenate(cells)
+    region = np.repeat(np.arange(len(regions)), [len(c) for c in cells])
+    middle = cell.mean(axis=1, keepdims=True)
+    windows = np.concatenate([middle - length / 2, middle + length / 2], axis=1)
+    return np.clip(windows, regions[region, :1], regions[region, 1:]), cell
+
+
+def embed_windows(
+    model: CompositionalEmbedding,
+    recording: Recording,
+    windows: Float64[np.ndarray, "n 2"],
+    hook: Callable[[str, float, float], None] | None = None,
+) -> Float32[np.ndarray, "n dim"]:
+    """Embed windows of a recording with f.
+
+    Memory holds a block of samples and the frames of the windows in hand, whatever the recording's
+    length.
+
+    Args:
+        model: f and g.
+        recording: where the sound comes from.
+        windows: begin and end of each window, seconds in the recording's time; in any order.
+        hook: progress, in seconds of audio.
+
+    Returns:
+        Unit vectors, one row for each window. A window beyond the end of the sound is moved back.
+    """
+    order = np.argsort(windows[:, 0], kind="stable")
+    frames = _frame_ranges(windows[order] - recording.start, model.config.stack)
+    vectors = np.zeros((len(windows), model.config.dim), np.float32)
+    batches = _Batches(model, vectors)
+    held = np.zeros((0, N_COEFFICIENTS), np.float32)
+    first = 0  # number of the first frame that is held
+    rest = np.zeros(0, np.float32)  # samples that the next frame begins with
+    done, next_window = 0.0, 0
+    for block in recording.blocks(BLOCK_SECONDS):
+        rest = np.concatenate([rest, block])
+        new = mfcc(rest)
+        rest = rest[len(new) * STEP :]
+        held = np.concatenate([held, new])
+        done += len(block) / SAMPLE_RATE
+        while next_window < len(frames) and frames[next_window, 1] <= first + len(held):
+            begin, end = frames[next_window] - first
+            batches.add(int(order[next_window]), held[begin:end])
+            next_window += 1
+        keep = frames[next_window, 0] if next_window < len(frames) else first + len(held)
+        drop = min(max(0, int(keep) - first), len(held))
+        held, first = held[drop:], first + drop
+        if hook:
+            hook("embedding", done, max(done, recording.duration))
+    if next_window < len(frames):
+        tail = mfcc(np.pad(rest, (0, N_FFT)))
+        held = np.concatenate([held, tail])
+        for window in range(next_window, len(frames)):
+            begin, end = frames[window] - first
+            shift = max(0, int(end) - len(held))
+            batches.add(int(order[window]), held[max(0, begin - shift) : end - shift])
+    batches.finish()
+    return vectors
+
+
+def _frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.ndarray, "n 2"]:
+    """Convert windows in seconds to ranges of frames, a whole number of LSTM steps long."""
+    seconds = np.maximum(windows[:, 1] - windows[:, 0], SHORTEST)
+    steps = np.maximum(1, ((seconds * SAMPLE_RATE - N_FFT) / STEP + 1).astype(np.int64) // stack)
+    middle = windows.mean(axis=1) * SAMPLE_RATE
+    begin = np.round((middle - N_FFT / 2) / STEP - (steps * stack - 1) / 2).astype(np.int64)
+    begin = np.maximum(begin, 0)
+    return np.stack([begin, begin + steps * stack], axis=1)
+
+
+class _Batches:
+    """Windows of equal length wait for one another and go through f together."""
+
+    def __init__(self, model: CompositionalEmbedding, out: np.ndarray) -> None:
+        self.model, self.out = model, out
+        self.device = next(model.parameters()).device
+        self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
+
+    def add(self, row: int, frames: np.ndarray) -> None:
+        rows, windows = self.waiting.setdefault(len(frames), ([], []))
+        rows.append(row)
+        windows.append(frames)
+        if len(rows) == BATCH:
+            self._embed(*self.waiting.pop(len(frames)))
+
+    def finish(self) -> None:
+        for rows, windows in self.waiting.values():
+            self._embed(rows, windows)
+        self.waiting.clear()
+
+    def _embed(self, rows: list[int], windows: list[np.ndarray]) -> None:
+        features = torch.from_numpy(subtract_mean(np.stack(windows))).to(self.device)
+        with torch.inference_mode():
+            self.out[rows] = self.model(features).float().cpu().numpy()

@@ -1,0 +1,102 @@
+"""MFCC: one numerical definition, computed by librosa or, for batches on a GPU, by torchaudio.
+
+16 kHz mono samples, raised by 30 dB (see `GAIN`); frames of 400 samples (25 ms) under a periodic
+Hann window every 160 samples (10 ms), each padded evenly with zeros to 512 points; power spectrum;
+64 Slaney mel bands (Slaney norm) from 0 to 8000 Hz; natural logarithm of the band plus 1e-6;
+orthonormal DCT-II, the first 32 coefficients. Nothing is centred or padded at the ends: frame t
+covers the samples from 160 t to 160 t + 512, so a block's frames do not depend on what surrounds
+the block. No `top_db` either, for the same reason. The mean over the frames of a window is
+subtracted where windows are cut (`subtract_mean`), which removes level and microphone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float32
+
+if TYPE_CHECKING:
+    import torch
+
+SAMPLE_RATE = 16_000
+N_FFT = 512
+WINDOW = 400  # samples, 25 ms
+STEP = 160  # samples, 10 ms
+N_MELS = 64
+N_COEFFICIENTS = 32
+LOG_OFFSET = 1e-6
+GAIN = 32.0  # keeps LOG_OFFSET below the quiet bands of speech at -25 dBFS
+
+
+def n_frames(n_samples: int) -> int:
+    """Count the frames that fit into `n_samples` samples."""
+    return max(0, 1 + (n_samples - N_FFT) // STEP)
+
+
+def n_samples(n_frames: int) -> int:
+    """Count the samples that `n_frames` frames cover."""
+    return N_FFT + (n_frames - 1) * STEP if n_frames > 0 else 0
+
+
+def mfcc(samples: Float32[np.ndarray, "*batch samples"]) -> Float32[np.ndarray, "*batch frames 32"]:
+    """Compute MFCC with librosa.
+
+    Args:
+        samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
+    """
+    import librosa
+
+    if samples.shape[-1] < N_FFT:
+        return np.zeros((*samples.shape[:-1], 0, N_COEFFICIENTS), np.float32)
+    mel = librosa.feature.melspectrogram(
+        y=samples * np.float32(GAIN),
+        sr=SAMPLE_RATE,
+        n_fft=N_FFT,
+        win_length=WINDOW,
+        hop_length=STEP,
+        window="hann",
+        center=False,
+        power=2.0,
+        n_mels=N_MELS,
+    )
+    coefficients = librosa.feature.mfcc(
+        S=np.log(mel + LOG_OFFSET), n_mfcc=N_COEFFICIENTS, dct_type=2, norm="ortho"
+    )
+    return np.ascontiguousarray(np.swapaxes(coefficients, -1, -2), dtype=np.float32)
+
+
+def torch_mfcc(device: str | torch.device = "cpu") -> torch.nn.Module:
+    """Build the same MFCC as a torchaudio module: `(..., samples)` to `(..., 32, frames)`.
+
+    Raises:
+        ImportError: torchaudio is not installed, or was built for another torch.
+    """
+    import torchaudio
+
+    # torchaudio's own offset inside the logarithm is 1e-6, as LOG_OFFSET.
+    return torchaudio.transforms.MFCC(
+        sample_rate=SAMPLE_RATE,
+        n_mfcc=N_COEFFICIENTS,
+        dct_type=2,
+        norm="ortho",
+        log_mels=True,
+        melkwargs={
+            "n_fft": N_FFT,
+            "win_length": WINDOW,
+            "hop_length": STEP,
+            "center": False,
+            "power": 2.0,
+            "n_mels": N_MELS,
+            "f_max": SAMPLE_RATE / 2,
+            "mel_scale": "slaney",
+            "norm": "slaney",
+        },
+    ).to(device)
+
+
+def subtract_mean(
+    windows: Float32[np.ndarray, "*batch frames coefficients"],
+) -> Float32[np.ndarray, "*batch frames coefficients"]:
+    """Subtract each window's mean over its frames."""
+    return windows - windows.mean(axis=-2, keepdims=True)

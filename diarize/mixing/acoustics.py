@@ -1,0 +1,97 @@
+"""What lies between a mouth and a file: rooms, microphones, noise. Synthetic and seeded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE
+
+# Reverberation times, seconds to fall by 60 dB: from a furnished office to a bare meeting room.
+REVERBERATION = (0.12, 0.6)
+DIRECT_TO_REVERBERANT_DB = (-4.0, 14.0)  # far from the microphone, near to it
+TAIL = 0.3  # seconds of the response that are kept
+DIRECT = 40  # samples before the direct sound: room for the microphone's own short response
+
+
+def impulse_response(
+    rng: np.random.Generator, room: float | None, distance_db: float
+) -> Float32[np.ndarray, "taps"]:
+    """Draw the response of one place in a room, recorded by a random microphone.
+
+    The tail is Gaussian noise that decays exponentially (Polack's model), after a few early
+    reflections; the microphone has a random slope and sometimes a telephone's band.
+
+    Args:
+        rng: where the draws come from.
+        room: reverberation time in seconds; None: no room at all.
+        distance_db: energy of the direct sound over that of the room, in decibels.
+    """
+    taps = round(TAIL * SAMPLE_RATE)
+    response = np.zeros(taps)
+    response[DIRECT] = 1.0
+    if room is not None:
+        after = np.arange(taps - DIRECT - 1) / SAMPLE_RATE
+        tail = rng.standard_normal(len(after)) * 10 ** (-3 * after / room)
+        tail[: rng.integers(16, 160)] = 0.0  # the first reflection comes 1 to 10 ms later
+        early = rng.integers(16, 800, size=6)
+        tail[early] += rng.standard_normal(6) * 3 * 10 ** (-3 * early / SAMPLE_RATE / room)
+        energy = np.square(tail).sum()
+        response[DIRECT + 1 :] = tail * np.sqrt(10 ** (-distance_db / 10) / energy)
+    return _microphone(rng, response).astype(np.float32)
+
+
+def _microphone(rng: np.random.Generator, response: np.ndarray) -> np.ndarray:
+    """Filter a response by a random smooth gain curve over frequency."""
+    frequencies = np.fft.rfftfreq(len(response), 1 / SAMPLE_RATE)
+    octaves = np.log2(np.maximum(frequencies, 60.0) / 1000.0)
+    knots = np.linspace(-4.2, 3.0, 7)
+    decibels = rng.uniform(-2.5, 2.5) * octaves + np.interp(octaves, knots, rng.normal(0, 2.5, 7))
+    if rng.random() < 0.1:  # a telephone: 300 to 3400 Hz
+        decibels -= 24 * np.maximum(0, np.log2(np.maximum(frequencies, 1) / 3400))
+        decibels -= 24 * np.maximum(0, np.log2(300 / np.maximum(frequencies, 20)))
+    # The curve has no phase, so its response is symmetric around DIRECT; what would wrap is
+    # negligible.
+    return np.fft.irfft(
+        np.fft.rfft(response) * 10 ** (np.clip(decibels, -60, 20) / 20), len(response)
+    )
+
+
+def room_bank(
+    rng: np.random.Generator, rooms: int, places: int
+) -> Float32[np.ndarray, "rooms places taps"]:
+    """Draw rooms with several places each; a quarter of the rooms are dry."""
+    bank = []
+    for _ in range(rooms):
+        room = None if rng.random() < 0.25 else float(rng.uniform(*REVERBERATION))
+        bank.append(
+            [
+                impulse_response(rng, room, float(rng.uniform(*DIRECT_TO_REVERBERANT_DB)))
+                for _ in range(places)
+            ]
+        )
+    return np.array(bank, dtype=np.float32)
+
+
+def coloured_noise(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "samples"]:
+    """Draw noise of unit power whose spectrum falls by a random slope (white to brown)."""
+    frequencies = np.fft.rfftfreq(n, 1 / SAMPLE_RATE)
+    shape = np.maximum(frequencies, 50.0) ** -rng.uniform(0.0, 1.0)
+    spectrum = shape * (rng.standard_normal(len(shape)) + 1j * rng.standard_normal(len(shape)))
+    noise = np.fft.irfft(spectrum, n)
+    return (noise / np.sqrt(np.square(noise).mean())).astype(np.float32)
+
+
+def read_noises(folder: Path) -> list[Float32[np.ndarray, "samples"]]:
+    """Read every recording of a folder, each brought to unit power."""
+    from diarize.mixing.speech import AUDIO_SUFFIXES, read_samples
+
+    noises = []
+    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES):
+        samples = read_samples(path)
+        power = float(np.square(samples, dtype=np.float64).mean()) if len(samples) else 0.0
+        if power > 0:
+            noises.append((samples / np.sqrt(power)).astype(np.float32))
+    return noises

@@ -1,0 +1,131 @@
+"""Single-speaker speech on disk: which file is whose voice."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.errors import InputError
+
+AUDIO_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".opus", ".mp3", ".m4a", ".aiff"})
+TABLE = "speakers.tsv"
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One file in which one speaker speaks."""
+
+    path: Path
+    speaker: str
+    corpus: str = ""
+    sex: str = "?"
+
+
+def find_utterances(
+    folder: str | Path, split: str | Sequence[str] | None = None
+) -> list[Utterance]:
+    """List the utterances of a speech folder.
+
+    A folder with a `speakers.tsv` (columns `path`, `speaker`, and optionally `corpus`, `sex`,
+    `split`) is read by that table; any other one by its folders, one for each speaker, at whatever
+    depth: a file's speaker is the folder that holds it.
+
+    Args:
+        folder: the speech folder.
+        split: keep only these values of the table's `split` column.
+
+    Raises:
+        InputError: no such folder, a table without the needed columns, or no utterance left.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder of speech")
+    table = root / TABLE
+    if table.is_file():
+        utterances = _from_table(table, [split] if isinstance(split, str) else split)
+    elif split is not None:
+        raise InputError(f"{root}: a split was named, but there is no {TABLE} to say what is in it")
+    else:
+        utterances = _from_folders(root)
+    if not utterances:
+        raise InputError(f"{root}: no utterances" + (f" in split {split}" if split else ""))
+    return utterances
+
+
+def _from_table(table: Path, splits: Sequence[str] | None) -> list[Utterance]:
+    with table.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    needed = {"path", "speaker"} | ({"split"} if splits else set())
+    missing = needed - set(rows[0] if rows else ())
+    if missing:
+        raise InputError(f"{table}: no column {', '.join(sorted(missing))}")
+    return [
+        Utterance(
+            table.parent / row["path"],
+            row["speaker"],
+            row.get("corpus") or "",
+            row.get("sex") or "?",
+        )
+        for row in rows
+        if not splits or row["split"] in splits
+    ]
+
+
+def _from_folders(root: Path) -> list[Utterance]:
+    files = sorted(p for p in root.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
+    return [Utterance(p, p.parent.relative_to(root).as_posix()) for p in files if p.parent != root]
+
+
+def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
+    """Group utterances by speaker, in order of first appearance."""
+    groups: dict[str, list[Utterance]] = {}
+    for utterance in utterances:
+        groups.setdefault(utterance.speaker, []).append(utterance)
+    return groups
+
+
+def read_samples(path: Path) -> Float32[np.ndarray, "samples"]:
+    """Read a whole short file as 16 kHz mono."""
+    return np.concatenate([np.zeros(0, np.float32), *open_recording(path).blocks()])
+
+
+# Frames of 10 ms quieter than this many decibels below a loud frame of the same file are pauses.
+PAUSE_DB = 35.0
+FRAME = SAMPLE_RATE // 100
+
+
+def active_frames(samples: Float32[np.ndarray, "samples"]) -> np.ndarray:
+    """Tell for each 10 ms of clean speech whether there is sound, relative to its own loud frames.
+
+    Returns:
+        Booleans of shape `(samples // 160,)`; gaps and islands under 50 ms are closed.
+    """
+    from scipy.ndimage import binary_closing, binary_opening
+
+    n = len(samples) // FRAME
+    energy = np.square(samples[: n * FRAME].reshape(n, FRAME), dtype=np.float64).mean(axis=1)
+    if n == 0 or not energy.any():
+        return np.zeros(n, bool)
+    loud = np.percentile(energy[energy > 0], 95)
+    active = energy > loud * 10 ** (-PAUSE_DB / 10)
+    padded = np.pad(active, 5)
+    closed = binary_opening(binary_closing(padded, np.ones(5)), np.ones(3))
+    return np.asarray(closed[5 : 5 + n])
+
+
+def without_pauses(
+    samples: Float32[np.ndarray, "samples"], longest: float = 0.2
+) -> Float32[np.ndarray, "kept"]:
+    """Cut every pause of clean speech down to at most `longest` seconds."""
+    from scipy.ndimage import binary_dilation
+
+    active = active_frames(samples)
+    margin = max(1, round(longest * 100 / 2))
+    keep = binary_dilation(active, np.ones(2 * margin + 1)) if active.any() else active
+    return samples[: len(keep) * FRAME].reshape(-1, FRAME)[keep].reshape(-1)

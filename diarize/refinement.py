@@ -1,0 +1,91 @@
+"""Between clustering and timeline: decode over time, take the speakers anew, decode again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.sets import SpeakerSets
+from diarize.timeline import TimelineOptions, cut_cells, decode
+
+ROUNDS = 3  # of centroids and decoding
+
+
+def refine(
+    vectors: Float[np.ndarray, "n p"],
+    cells: Float64[np.ndarray, "n 2"],
+    estimator: Any,
+    options: TimelineOptions,
+) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
+    """Turn a clustering of windows into sets over time.
+
+    The states are all sets of the speakers found, up to the estimator's largest. A state's cost in
+    a cell is the squared distance of its window from the state's centroid.
+
+    Args:
+        vectors: unit vectors of the windows.
+        cells: the time for which each window speaks, seconds.
+        estimator: a fitted clustering with a centroid for each speaker.
+        options: of the decoding.
+
+    Returns:
+        The cells, with borders between different sets moved to where their costs cross, and the set
+        of each. A speaker of the clustering is never lost.
+    """
+    sets: SpeakerSets = estimator.sets_
+    if not sets.n_speakers:
+        return cells, sets
+    centroids = estimator.centroids_
+    states = SpeakerSets(enumerate_sets(sets.n_speakers, estimator.max_set_size))
+    for _ in range(ROUNDS):
+        centroids = speaker_centroids(vectors, sets, centroids)
+        composed = compose_sets(estimator.compose, centroids, states.membership)
+        costs = squared_distances(vectors, composed)
+        path = decode(cells, costs, states, options)
+        path = _keep_everybody(path, costs, states)
+        sets = states[path]
+    return cut_cells(cells, costs, path), sets
+
+
+def speaker_centroids(
+    vectors: Float[np.ndarray, "n p"],
+    sets: SpeakerSets,
+    otherwise: Float64[np.ndarray, "k p"],
+) -> Float64[np.ndarray, "k p"]:
+    """Average the windows that each speaker holds alone, on the sphere.
+
+    Args:
+        vectors: unit vectors of the windows.
+        sets: whom each window holds.
+        otherwise: the centroid of a speaker who is never alone.
+    """
+    alone = sets.membership & (sets.sizes == 1)[:, None]
+    sums = alone.T.astype(np.float64) @ vectors
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    known = alone.any(axis=0)[:, None] & (norms > 0)
+    return np.where(known, sums / np.maximum(norms, 1e-12), otherwise)
+
+
+def squared_distances(
+    vectors: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "m p"]
+) -> Float64[np.ndarray, "n m"]:
+    """Squared Euclidean distances of rows from centers."""
+    cross = vectors.astype(np.float64) @ centers.T
+    norms = np.square(vectors, dtype=np.float64).sum(axis=1)[:, None]
+    return np.asarray(np.maximum(norms - 2 * cross + np.square(centers).sum(axis=1), 0.0))
+
+
+def _keep_everybody(
+    path: np.ndarray, costs: Float64[np.ndarray, "n m"], states: SpeakerSets
+) -> np.ndarray:
+    """Give a speaker whom the decoding left out the cell in which that costs least."""
+    absent = np.flatnonzero(~states.membership[path].any(axis=0))
+    if len(absent):
+        path = path.copy()
+        regret = costs - costs[np.arange(len(path)), path][:, None]
+        for speaker in absent:  # singletons are the first states
+            path[regret[:, speaker].argmin()] = speaker
+    return path

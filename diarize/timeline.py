@@ -1,0 +1,184 @@
+"""From the sets of windows to turns: decoding over time, finer boundaries, shortest turns and gaps.
+
+One window's decision is weak, the sequence is not. The states of the decoding are sets of speakers.
+Time is cut into cells; each cell has a cost for each state (a squared distance between unit
+vectors: 0 to 4), and a change costs as much as staying wrong by one unit for `switch` seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from diarize.sets import SpeakerSets
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+# A pause of this many seconds halves the cost of changing speakers across it.
+FORGETTING = 0.5
+
+
+@dataclass(frozen=True)
+class TimelineOptions:
+    """How turns are made of windows; times in seconds.
+
+    Attributes:
+        switch: how long a set must fit better by one unit of squared distance to be worth a change.
+        overlap: squared distance that a set pays for each speaker beyond the first.
+        min_turn: a shorter turn is given to its neighbours.
+        min_gap: a shorter gap between two turns of one speaker is closed.
+    """
+
+    switch: float = 0.1
+    overlap: float = 0.05
+    min_turn: float = 0.2
+    min_gap: float = 0.3
+
+
+def decode(
+    cells: Float64[np.ndarray, "n 2"],
+    costs: Float64[np.ndarray, "n m"],
+    states: SpeakerSets,
+    options: TimelineOptions,
+) -> Int64[np.ndarray, "n"]:
+    """Find the sequence of sets with the least cost (Viterbi).
+
+    Args:
+        cells: consecutive stretches of time, seconds.
+        costs: what each state costs in each cell, per second.
+        states: the m sets.
+        options: of which `switch` and `overlap` are used.
+
+    Returns:
+        The number of each cell's state.
+    """
+    n, m = costs.shape
+    if n == 0 or m == 0:
+        return np.zeros(n, np.int64)
+    prior = options.overlap * np.maximum(states.sizes - 1, 0)
+    local = (costs + prior) * (cells[:, 1] - cells[:, 0])[:, None]
+    change = options.switch * _changes(states)
+    gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
+    ease = np.exp2(-gaps / FORGETTING)
+    # Change costs are the same for all cells but for `ease`, so the loop over time does
+    # O(m^2) work.
+    best = local[0]
+    came_from = np.empty((n, m), np.int64)
+    for i in range(1, n):
+        total = best[:, None] + ease[i - 1] * change
+        came_from[i] = total.argmin(axis=0)
+        best = total[came_from[i], np.arange(m)] + local[i]
+    path = np.empty(n, np.int64)
+    path[-1] = best.argmin()
+    for i in range(n - 1, 0, -1):
+        path[i - 1] = came_from[i, path[i]]
+    return path
+
+
+def _changes(states: SpeakerSets) -> Float64[np.ndarray, "m m"]:
+    """Count the changes from set to set: a speaker who starts while another stops is one."""
+    held = states.membership.astype(np.float64)
+    shared = held @ held.T
+    sizes = held.sum(axis=1)
+    return np.maximum(sizes[:, None] - shared, sizes[None, :] - shared)
+
+
+def cut_cells(
+    cells: Float64[np.ndarray, "n 2"],
+    costs: Float64[np.ndarray, "n m"],
+    path: Int64[np.ndarray, "n"],
+) -> Float64[np.ndarray, "n 2"]:
+    """Move the borders between cells of different sets to where the costs of the two cross.
+
+    The cost of a set is known at the middle of each cell; between two middles it is taken as
+    linear.
+    """
+    refined = cells.copy()
+    touching = cells[1:, 0] - cells[:-1, 1] <= 1e-9
+    here = np.flatnonzero(touching & (path[1:] != path[:-1]))
+    old, new = path[here], path[here + 1]
+    # Positive once the new set fits better: before and after the border.
+    before = costs[here, old] - costs[here, new]
+    after = costs[here + 1, old] - costs[here + 1, new]
+    crosses = (before < 0) & (after > 0)
+    here, before, after = here[crosses], before[crosses], after[crosses]
+    middles = cells.mean(axis=1)
+    share = -before / (after - before)
+    border = middles[here] + share * (middles[here + 1] - middles[here])
+    refined[here, 1] = border
+    refined[here + 1, 0] = border
+    return refined
+
+
+def turns(
+    cells: Float64[np.ndarray, "n 2"],
+    sets: SpeakerSets,
+    options: TimelineOptions,
+) -> list[tuple[float, float, int]]:
+    """Join cells into turns.
+
+    Args:
+        cells: sorted disjoint stretches of time, seconds.
+        sets: who speaks in each.
+        options: of which `min_turn` and `min_gap` are used.
+
+    Returns:
+        Begin, end, speaker of each turn, sorted by begin, then speaker.
+    """
+    membership = _without_crumbs(cells, sets.membership, options.min_turn)
+    found = []
+    for speaker in range(membership.shape[1]):
+        spoken = cells[membership[:, speaker]]
+        if not len(spoken):
+            continue
+        apart = spoken[1:, 0] - spoken[:-1, 1] > max(options.min_gap, 1e-9)
+        begins = spoken[np.concatenate([[True], apart]), 0]
+        ends = spoken[np.concatenate([apart, [True]]), 1]
+        found += [(float(b), float(e), speaker) for b, e in zip(begins, ends, strict=True)]
+    return sorted(found)
+
+
+def _without_crumbs(
+    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, shortest: float
+) -> np.ndarray:
+    """Take speakers out of runs shorter than `shortest`; a neighbour gets what nobody holds."""
+    kept = membership.copy()
+    n = len(cells)
+    touching = np.zeros(n, bool)
+    touching[1:] = cells[1:, 0] - cells[:-1, 1] <= 1e-9
+    for speaker in range(membership.shape[1]):
+        held = membership[:, speaker]
+        starts = held & ~(np.concatenate([[False], held[:-1]]) & touching)
+        run = np.cumsum(starts) - 1
+        rows = np.flatnonzero(held)
+        if not len(rows):
+            continue
+        length = np.bincount(run[rows], (cells[rows, 1] - cells[rows, 0]))
+        short = rows[length[run[rows]] < shortest - 1e-9]
+        kept[short, speaker] = False
+    lost = membership.any(axis=1) & ~kept.any(axis=1)
+    for row in np.flatnonzero(lost):  # forwards: the turn before goes on
+        if touching[row] and kept[row - 1].any():
+            kept[row] = kept[row - 1]
+    for row in np.flatnonzero(lost)[::-1]:  # backwards: the turn after begins sooner
+        if not kept[row].any() and row + 1 < n and touching[row + 1] and kept[row + 1].any():
+            kept[row] = kept[row + 1]
+    still = membership.any(axis=1) & ~kept.any(axis=1)
+    kept[still] = membership[still]  # a region that is all crumbs stays as it was heard
+    return kept
+
+
+def annotate(found: list[tuple[float, float, int]], uri: str) -> Annotation:
+    """Name speakers SPEAKER_00, SPEAKER_01, ... in order of first appearance."""
+    from pyannote.core import Annotation, Segment
+
+    names: dict[int, str] = {}
+    annotation = Annotation(uri=uri)
+    for begin, end, speaker in found:
+        name = names.setdefault(speaker, f"SPEAKER_{len(names):02d}")
+        annotation[Segment(begin, end), name] = name
+    return annotation

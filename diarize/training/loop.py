@@ -1,0 +1,193 @@
+"""The training loop of f and g: steps, checkpoints that resume, a development report."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from diarize.embedding.model import CompositionalEmbedding
+from diarize.training.development import Episodes, SetAccuracy, set_accuracy
+from diarize.training.episodes import Batch, EpisodeMaker
+from diarize.training.losses import episode_loss, set_softmax, teacher_loss
+
+FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
+LARGEST_SCALE = 40.0
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """How long and how fast.
+
+    Attributes:
+        steps: steps in all.
+        rate: learning rate after `warmup` steps.
+        warmup: steps in which the rate rises linearly from zero.
+        cooldown: last steps, in which the rate falls linearly to zero.
+        teacher: weight of the pull towards the teacher's vectors, when there are any.
+        g_rate: factor on the learning rate of g (its second term sees products of small numbers).
+        clip: largest norm of the gradient.
+        every: steps between two checkpoints.
+        bf16: whether f runs in bfloat16 (weights and losses stay in float32).
+    """
+
+    steps: int = 20_000
+    rate: float = 1.5e-3
+    warmup: int = 300
+    cooldown: int = 4_000
+    teacher: float = 2.0
+    g_rate: float = 3.0
+    clip: float = 1.0
+    every: int = 1_000
+    bf16: bool = True
+
+
+class Trainer:
+    """f, g and the optimiser's state, moved along one step at a time."""
+
+    def __init__(
+        self, model: CompositionalEmbedding, config: LoopConfig, device: str = "cpu"
+    ) -> None:
+        self.model = model.to(device)
+        self.config, self.device = config, device
+        self.log_scale = nn.Parameter(torch.tensor(math.log(FIRST_SCALE), device=device))
+        self.optimiser = torch.optim.AdamW(
+            [
+                {"params": [*model.encode.parameters(), self.log_scale], "factor": 1.0},
+                {"params": model.compose.parameters(), "factor": config.g_rate},
+            ],
+            lr=config.rate,
+            betas=(0.9, 0.98),
+            weight_decay=1e-4,
+        )
+        self.step = 0
+
+    def rate(self, step: int) -> float:
+        """The learning rate at a step: a ramp, a plateau, a slope to zero."""
+        config = self.config
+        up = min(1.0, (step + 1) / max(1, config.warmup))
+        down = min(1.0, (config.steps - step) / max(1, config.cooldown))
+        return config.rate * up * max(0.0, down)
+
+    def advance(self, batch: Batch, targets: torch.Tensor | None) -> dict[str, float]:
+        """Take one step.
+
+        Args:
+            batch: the windows of this step.
+            targets: the teacher's vectors of all voices, `(voices, dim)`, or None.
+
+        Returns:
+            The parts of the loss.
+        """
+        model, device = self.model.train(), self.device
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rate(self.step) * group["factor"]
+        members, alone = batch.members.to(device), batch.alone.to(device)
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.config.bf16):
+            flat = model(batch.features.to(device))
+        vectors = flat.float().unflatten(0, members.shape[:2])
+        scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
+        parts = {"windows": episode_loss(model.compose, vectors, members, alone, scale)}
+        if targets is not None:
+            wanted = targets[batch.voices.to(targets.device)].to(device)
+            parts["voices"] = set_softmax(model.compose, wanted, vectors, members, scale)
+            parts["teacher"] = self.config.teacher * teacher_loss(vectors, members, wanted)
+        loss = torch.stack(list(parts.values())).sum()
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._parameters(), self.config.clip)
+        self.optimiser.step()
+        self.step += 1
+        return {name: float(part.detach()) for name, part in parts.items()}
+
+    def _parameters(self) -> list[nn.Parameter]:
+        return [p for group in self.optimiser.param_groups for p in group["params"]]
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint: weights, optimiser, step. No pickle."""
+        tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
+        tensors["log_scale"] = self.log_scale.detach()
+        for index, state in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{index}.{name}": v for name, v in state.items()}
+        partial = path.with_suffix(".partial")
+        save_file(
+            {name: tensor.contiguous() for name, tensor in tensors.items()},
+            partial,
+            metadata={"step": str(self.step), "config": json.dumps(asdict(self.model.config))},
+        )
+        partial.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from a checkpoint."""
+        with safe_open(path, framework="pt", device=self.device) as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            self.step = int(file.metadata()["step"])
+        own = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+        self.model.load_state_dict(own)
+        with torch.no_grad():
+            self.log_scale.copy_(tensors["log_scale"])
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimiser."):
+                _, index, part = name.split(".")
+                state.setdefault(int(index), {})[part] = tensor
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+
+def train(
+    trainer: Trainer,
+    maker: EpisodeMaker,
+    targets: torch.Tensor | None,
+    folder: Path,
+    development: Mapping[str, Episodes],
+    *,
+    workers: int = 1,
+    until: int | None = None,
+    hook: Callable[[str, float, float], None] | None = None,
+    report: Callable[[int, dict[str, float], dict[str, SetAccuracy]], None] | None = None,
+) -> None:
+    """Run steps, writing `folder/checkpoint.safetensors` now and then.
+
+    Args:
+        trainer: where to go on.
+        maker: makes the batch of each step.
+        targets: the teacher's vectors of all voices.
+        folder: where checkpoints go.
+        development: drawn episodes of unseen speakers, by name of their corpus.
+        workers: processes that make batches; 0 makes them here.
+        until: stop before this step, as if interrupted; None: run to the end.
+        hook: progress, in steps.
+        report: called at each checkpoint with the step, the mean parts of the loss, and set
+        accuracy.
+    """
+    config = trainer.config
+    last = min(config.steps, until or config.steps)
+    batches = torch.utils.data.DataLoader(
+        maker,
+        batch_size=None,
+        sampler=range(trainer.step, last),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+    )
+    sums: dict[str, float] = {}
+    since = trainer.step
+    for batch in batches:
+        for name, part in trainer.advance(batch, targets).items():
+            sums[name] = sums.get(name, 0.0) + part
+        if hook:
+            hook("training", trainer.step, config.steps)
+        if trainer.step % config.every == 0 or trainer.step == last:
+            trainer.save(folder / "checkpoint.safetensors")
+            if report:
+                count = trainer.step - since
+                accuracy = {k: set_accuracy(trainer.model, v) for k, v in development.items()}
+                report(trainer.step, {k: v / count for k, v in sums.items()}, accuracy)
+            sums, since = {}, trainer.step

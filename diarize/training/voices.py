@@ -1,0 +1,96 @@
+"""The voices that training draws from: every speaker at several speeds, in one array on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from diarize.audio import SAMPLE_RATE
+from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
+
+# Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
+SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
+LONGEST_PAUSE = 0.2  # seconds
+LOUDNESS = 0.05  # root mean square to which each utterance is brought
+
+
+@dataclass(frozen=True)
+class Voices:
+    """Speech without its pauses, one stretch of one array for each voice.
+
+    Attributes:
+        samples: 16 kHz, scaled to int16, all voices one after another.
+        starts, ends: the stretch of each voice, in samples.
+        speakers: the speaker of each voice; several voices differ in speed only.
+        corpora: where it comes from; an episode stays within one corpus most of the time.
+        sexes: "f", "m" or "?".
+        targets: the teacher's unit vector of each voice, `(voices, dim)`, or None.
+    """
+
+    samples: np.ndarray
+    starts: Int64[np.ndarray, "voices"]
+    ends: Int64[np.ndarray, "voices"]
+    speakers: np.ndarray
+    corpora: np.ndarray
+    sexes: np.ndarray
+    targets: Float32[np.ndarray, "voices dim"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def save(self, folder: Path) -> None:
+        """Write the voices into a folder (NumPy files, no pickle)."""
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / "samples.npy", self.samples)
+        table = {k: v for k, v in vars(self).items() if k != "samples" and v is not None}
+        np.savez(folder / "voices.npz", **table)
+
+    @classmethod
+    def load(cls, folder: Path) -> Voices:
+        """Open what `save` wrote; the samples stay on disk until they are used."""
+        with np.load(folder / "voices.npz") as table:
+            rest = {name: table[name] for name in table.files}
+        return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
+
+
+def collect_voices(
+    utterances: Sequence[Utterance],
+    speeds: Sequence[float] = SPEEDS,
+    hook: Callable[[str, float, float], None] | None = None,
+) -> Voices:
+    """Read utterances, drop their pauses, level them, and play them at several speeds.
+
+    Args:
+        utterances: single-speaker files.
+        speeds: factors; 1.0 is the recording itself.
+        hook: progress, in speakers.
+    """
+    import soxr
+
+    stretches: list[np.ndarray] = []
+    rows: list[tuple[str, str, str]] = []
+    groups = by_speaker(utterances)
+    for done, (speaker, files) in enumerate(groups.items()):
+        spoken = [_levelled(without_pauses(read_samples(u.path), LONGEST_PAUSE)) for u in files]
+        speech = np.concatenate(spoken)
+        for speed in speeds:
+            played = (
+                speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
+            )
+            stretches.append(np.round(np.clip(played, -1, 1) * 32767).astype(np.int16))
+            rows.append((speaker, files[0].corpus, files[0].sex))
+        if hook:
+            hook("voices", done + 1, len(groups))
+    ends = np.cumsum([len(s) for s in stretches], dtype=np.int64)
+    speakers, corpora, sexes = (np.array(column) for column in zip(*rows, strict=True))
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    return Voices(np.concatenate(stretches), starts, ends, speakers, corpora, sexes)
+
+
+def _levelled(samples: np.ndarray) -> np.ndarray:
+    rms = float(np.sqrt(np.square(samples, dtype=np.float64).mean())) if len(samples) else 0.0
+    return samples * np.float32(LOUDNESS / rms) if rms > 0 else samples
