@@ -1,0 +1,242 @@
+"""The diarization error rate against pyannote.metrics, a literal count, and md-eval."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pyannote.core import Annotation, Segment, Timeline
+
+from diarize.formats import rttm_text, uem_text
+from diarize.scoring.der import SpeakerTime, speaker_mapping, speaker_time
+from diarize.scoring.elements import TICKS_PER_SECOND, decompose
+
+Turns = list[tuple[str, int, int]]  # speaker, start, end in tenths of a second
+TENTH = TICKS_PER_SECOND // 10
+
+
+def turns(names: str) -> st.SearchStrategy[Turns]:
+    turn = st.tuples(st.sampled_from(names), st.integers(0, 60), st.integers(1, 25))
+    return st.lists(turn.map(lambda t: (t[0], t[1], t[1] + t[2])), max_size=7)
+
+
+def apart(reference: Turns) -> Turns:
+    """The turns that overlap no earlier turn of the same speaker."""
+    kept: Turns = []
+    for name, start, end in reference:
+        if all(name != other or end < s or start > e for other, s, e in kept):
+            kept.append((name, start, end))
+    return kept
+
+
+REFERENCE, HYPOTHESIS = turns("ABC"), turns("wxyz")
+REGIONS = st.none() | st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 40)).map(lambda t: (t[0], t[0] + t[1])),
+    min_size=1,
+    max_size=2,
+)
+COLLAR = st.sampled_from([0, 1, 3, 10])  # tenths of a second, per side
+
+
+def annotation(given_turns: Turns) -> Annotation:
+    result = Annotation(uri="talk")
+    for track, (speaker, start, end) in enumerate(given_turns):
+        result[Segment(start / 10, end / 10), track] = speaker
+    return result
+
+
+def timeline(regions: list[tuple[int, int]] | None) -> Timeline | None:
+    if regions is None:
+        return None
+    return Timeline([Segment(start / 10, end / 10) for start, end in regions], uri="talk").support()
+
+
+def speaking(given_turns: Turns, tenth: int) -> set[str]:
+    return {name for name, start, end in given_turns if start <= tenth < end}
+
+
+def literal_time(
+    reference: Turns,
+    hypothesis: Turns,
+    regions: list[tuple[int, int]] | None,
+    collar: int,
+    skip_overlap: bool,
+) -> set[SpeakerTime]:
+    """Tenth by tenth, for every mapping that shares the most time (there may be ties)."""
+    edges = [edge for _, start, end in reference for edge in (start, end)]
+    evaluated = [
+        (speaking(reference, tenth), speaking(hypothesis, tenth), tenth)
+        for tenth in range(100)
+        if regions is None or any(start <= tenth < end for start, end in regions)
+    ]
+    scored = [
+        (who, heard)
+        for who, heard, tenth in evaluated
+        if not any(edge - collar <= tenth < edge + collar for edge in edges)
+        if not (skip_overlap and len(who) > 1)
+    ]
+    shared: Counter[tuple[str, str]] = Counter()
+    for who, heard, _ in evaluated:
+        shared.update(product(who, heard))
+    partners = [*"wxyz", *[None] * 3]
+    mappings = [dict(zip("ABC", chosen, strict=True)) for chosen in permutations(partners, 3)]
+    gains = [sum(shared[pair] for pair in mapping.items()) for mapping in mappings]
+    found = set()
+    for mapping, gain in zip(mappings, gains, strict=True):
+        if gain == max(gains):
+            counts = [
+                (
+                    len(who),
+                    max(len(who) - len(heard), 0),
+                    max(len(heard) - len(who), 0),
+                    min(len(who), len(heard)) - sum(mapping[name] in heard for name in who),
+                )
+                for who, heard in scored
+            ]
+            counts.append((0, 0, 0, 0))
+            sums = [TENTH * sum(column) for column in zip(*counts, strict=True)]
+            found.add(SpeakerTime(*sums))
+    return found
+
+
+@settings(max_examples=80, deadline=None)
+@given(REFERENCE, HYPOTHESIS, REGIONS, COLLAR, st.booleans())
+def test_equals_a_literal_count(
+    reference: Turns,
+    hypothesis: Turns,
+    regions: list[tuple[int, int]] | None,
+    collar: int,
+    skip_overlap: bool,
+) -> None:
+    elements = decompose(
+        annotation(reference),
+        annotation(hypothesis),
+        timeline(regions),
+        collar=collar / 10,
+        skip_overlap=skip_overlap,
+    )
+    expected = literal_time(reference, hypothesis, regions, collar, skip_overlap)
+    assert speaker_time(elements) in expected
+
+
+@pytest.mark.filterwarnings("ignore:'uem' was approximated")
+@settings(max_examples=80, deadline=None)
+@given(REFERENCE.map(apart), HYPOTHESIS, REGIONS, COLLAR, st.booleans())
+def test_equals_pyannote_metrics(
+    reference: Turns,
+    hypothesis: Turns,
+    regions: list[tuple[int, int]] | None,
+    collar: int,
+    skip_overlap: bool,
+) -> None:
+    from pyannote.metrics.diarization import DiarizationErrorRate
+    from pyannote.metrics.identification import IdentificationErrorRate
+
+    truth = annotation(reference)
+    heard = annotation(hypothesis).support()  # pyannote.metrics counts self-overlap twice
+    uem = timeline(regions)
+    elements = decompose(truth, heard, uem, collar=collar / 10, skip_overlap=skip_overlap)
+    ours = speaker_time(elements)
+
+    # Its collar is the sum of both sides. It maps after taking collars out, md-eval before: the
+    # mapping is ours where they would differ, or where there are ties.
+    rows, columns = speaker_mapping(elements)
+    mapping = {
+        heard.labels()[column]: truth.labels()[row]
+        for row, column in zip(rows, columns, strict=True)
+    }
+    kept = {name: mapping.get(name, f"nobody-{name}") for name in heard.labels()}
+    metric = IdentificationErrorRate(collar=2 * collar / 10, skip_overlap=skip_overlap)
+    theirs = metric(truth, heard.rename_labels(kept), uem=uem, detailed=True)
+    scored = {
+        "total": ours.reference,
+        "missed detection": ours.missed_detection,
+        "false alarm": ours.false_alarm,
+        "confusion": ours.confusion,
+    }
+    for name, ticks in scored.items():
+        assert theirs[name] == pytest.approx(ticks / TICKS_PER_SECOND, abs=1e-5), name
+
+    its_own = DiarizationErrorRate(collar=2 * collar / 10, skip_overlap=skip_overlap)
+    confusion = its_own(truth, heard, uem=uem, detailed=True)["confusion"]
+    if collar == 0 and not skip_overlap:
+        assert confusion == pytest.approx(theirs["confusion"], abs=1e-5)
+    else:
+        assert confusion <= theirs["confusion"] + 1e-5  # it may choose for the scored time alone
+
+
+def test_empty_annotations() -> None:
+    for reference, hypothesis in (([], []), ([("A", 0, 10)], []), ([], [("x", 0, 10)])):
+        elements = decompose(annotation(reference), annotation(hypothesis))
+        assert {speaker_time(elements)} == literal_time(reference, hypothesis, None, 0, False)
+
+
+MD_EVAL = shutil.which("md-eval.pl", path="/usr/lib/sctk/bin:/usr/bin:/usr/local/bin")
+MD_EVAL_LINES = {
+    "reference": "SCORED SPEAKER TIME",
+    "missed_detection": "MISSED SPEAKER TIME",
+    "false_alarm": "FALARM SPEAKER TIME",
+    "confusion": "SPEAKER ERROR TIME",
+}
+
+
+@pytest.mark.skipif(MD_EVAL is None, reason="md-eval.pl is not installed (Debian package sctk)")
+@settings(max_examples=20, deadline=None)
+@given(REFERENCE.map(apart), HYPOTHESIS.map(apart), REGIONS, COLLAR, st.booleans())
+def test_equals_md_eval(
+    tmp_path_factory: pytest.TempPathFactory,
+    reference: Turns,
+    hypothesis: Turns,
+    regions: list[tuple[int, int]] | None,
+    collar: int,
+    skip_overlap: bool,
+) -> None:
+    assume(reference)
+    # Without a UEM md-eval takes the reference's extent, not all time.
+    uem = timeline(regions or [(0, 100)])
+    assert uem is not None
+    expected = literal_time(reference, hypothesis, regions or [(0, 100)], collar, skip_overlap)
+    assume(len(expected) == 1)  # of equally good mappings md-eval takes any
+    assume(next(iter(expected)).reference > 0)  # otherwise it divides by zero
+    folder = tmp_path_factory.mktemp("md-eval")
+    theirs = run_md_eval(folder, reference, hypothesis, uem, collar, skip_overlap)
+    elements = decompose(
+        annotation(reference),
+        annotation(hypothesis),
+        uem,
+        collar=collar / 10,
+        skip_overlap=skip_overlap,
+    )
+    ours = speaker_time(elements)._asdict()
+    assert theirs == pytest.approx(
+        {name: ticks / TICKS_PER_SECOND for name, ticks in ours.items()}, abs=0.006
+    )
+
+
+def run_md_eval(
+    folder: Path,
+    reference: Turns,
+    hypothesis: Turns,
+    uem: Timeline,
+    collar: int,
+    skip_overlap: bool,
+) -> dict[str, float]:
+    (folder / "ref.rttm").write_text(rttm_text(annotation(reference)))
+    (folder / "sys.rttm").write_text(rttm_text(annotation(hypothesis)))
+    (folder / "all.uem").write_text(uem_text(uem))
+    command = [str(MD_EVAL), "-c", str(collar / 10), "-r", "ref.rttm", "-s", "sys.rttm"]
+    command += ["-u", "all.uem"] + ["-1"] * skip_overlap
+    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for name, title in MD_EVAL_LINES.items():
+        match = re.search(rf"{title} = *([0-9.]+) secs", text)
+        assert match, text
+        found[name] = float(match[1])
+    return found
