@@ -1,0 +1,41 @@
+"""`diarize plot`: pictures of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Draw pictures of results.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _plot() -> None:
+    """Draw pictures of results."""
+
+
+@app.command()
+def timeline(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Turns: an RTTM file or a folder of them.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
+        ),
+    ],
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="True turns, drawn above: an RTTM file or a folder of them."
+        ),
+    ] = None,
+) -> None:
+    """Draw who spoke when: a lane for each speaker, grey where speech overlaps."""
+    from diarize.formats import load_annotations
+    from diarize.report.timeline import plot_timeline
+
+    truth = None if reference is None else load_annotations(reference)
+    plot_timeline(load_annotations(file), out, reference=truth)
