@@ -47,6 +47,8 @@ class Encoder(nn.Module):
     labelled by who is active in its middle).
     """
 
+    spread: Tensor
+
     def __init__(self, config: EmbeddingConfig) -> None:
         super().__init__()
         self.stack = config.stack

@@ -10,7 +10,7 @@ from jaxtyping import Float32, Float64, Int64
 
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, subtract_mean
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples, subtract_mean
 
 BATCH = 256  # windows that go through f at once
 BLOCK_SECONDS = 60.0
@@ -70,7 +70,9 @@ def embed_windows(
         Unit vectors, one row for each window. A window beyond the end of the sound is moved back.
     """
     order = np.argsort(windows[:, 0], kind="stable")
-    frames = _frame_ranges(windows[order] - recording.start, model.config.stack)
+    stack = model.config.stack
+    frames = _frame_ranges(windows[order] - recording.start, stack)
+    longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
     batches = _Batches(model, vectors)
     held = np.zeros((0, N_COEFFICIENTS), np.float32)
@@ -88,17 +90,16 @@ def embed_windows(
             batches.add(int(order[next_window]), held[begin:end])
             next_window += 1
         keep = frames[next_window, 0] if next_window < len(frames) else first + len(held)
-        drop = min(max(0, int(keep) - first), len(held))
+        drop = min(max(0, int(keep) - longest - first), len(held))
         held, first = held[drop:], first + drop
         if hook:
             hook("embedding", done, max(done, recording.duration))
-    if next_window < len(frames):
-        tail = mfcc(np.pad(rest, (0, N_FFT)))
-        held = np.concatenate([held, tail])
-        for window in range(next_window, len(frames)):
-            begin, end = frames[window] - first
-            shift = max(0, int(end) - len(held))
-            batches.add(int(order[window]), held[max(0, begin - shift) : end - shift])
+    if len(held) < stack:  # hardly any sound: silence fills the first step
+        held = mfcc(np.pad(rest, (0, n_samples(stack))))
+    for window in range(next_window, len(frames)):
+        begin, end = np.minimum(frames[window] - first, len(held))
+        begin = max(0, min(begin, end - (frames[window, 1] - frames[window, 0])))
+        batches.add(int(order[window]), held[begin:end][: (end - begin) // stack * stack])
     batches.finish()
     return vectors
 

@@ -28,6 +28,9 @@ SHORTEST_PAUSE = 0.3  # seconds; a shorter silence inside a turn belongs to the 
 TURN_SECONDS = (3.0, 0.7)  # median and spread (of the logarithm) of how long a speaker goes on
 BACK_CHANNEL_SECONDS = (0.3, 0.9)
 SHORTEST_PIECE = 0.25  # seconds of speech below which the rest of an utterance is left unused
+LATE = (
+    0.5  # seconds, and half of the wanted length, by which a turn may miss its length for a pause
+)
 LOUDNESS = 0.05  # root mean square of each speaker's speech before gain, room and level
 
 
@@ -36,7 +39,7 @@ class ConversationConfig:
     """What a simulated conversation is like.
 
     Attributes:
-        seconds: length of the recording.
+        seconds: length of the recording, about; less when the speakers run out of speech.
         overlap: share of the speech time in which two speak.
         gain: standard deviation of the speakers' levels, decibels.
         room: share of conversations heard through a room and its microphone.
@@ -89,12 +92,15 @@ class Supply:
 
 
 def _pause_near(active: Bool[np.ndarray, "frames"], first: int, length: int) -> int:
-    """Find the middle of the pause nearest to `first + length`, or the end of the speech."""
+    """Find the middle of a pause near `first + length`, or the end; else stop right there."""
     edges = np.diff(np.concatenate([[1], active[first:].astype(int), [1]]))
     begins, ends = np.flatnonzero(edges < 0) + first, np.flatnonzero(edges > 0) + first
     long = (ends - begins >= 8) & (begins > first + 20)
     stops = np.append((begins[long] + ends[long]) // 2, len(active))
-    return int(stops[np.argmin(np.abs(stops - (first + length)))])
+    nearest = int(stops[np.argmin(np.abs(stops - (first + length)))])
+    if abs(nearest - first - length) > length / 2 + LATE * FRAMES:
+        return min(first + length, len(active))
+    return nearest
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ def simulate_conversation(
     turns = _take_turns(supplies, config, rng)
     if not turns:
         raise InputError("no speech to make a conversation of")
-    frames = max(round(config.seconds * FRAMES), max(turn.end for turn in turns) + FRAMES // 2)
+    frames = max(turn.end for turn in turns) + round(rng.uniform(0.3, 1.0) * FRAMES)
     audio = _record(turns, frames * FRAME, config, rng, noises)
     return audio, _reference(turns, uri)
 

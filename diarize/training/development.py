@@ -59,7 +59,7 @@ def make_episodes(voices: Voices, count: int, seed: int) -> Episodes:
     left, right = np.array(PAIRS).T
     both = []
     for _ in range(count):
-        chosen = rng.permutation(len(voices))[:SPEAKERS]
+        chosen = rng.permutation(len(voices))[:SPEAKERS].tolist()
         sides = []
         for _ in range(2):
             single = np.stack([_segment(voices, v, n, rng) for v in chosen])
@@ -114,5 +114,5 @@ def _embed(
     device = next(model.parameters()).device
     model.eval()
     with torch.inference_mode():
-        vectors = torch.cat([model(part.to(device)).cpu() for part in flat.split(512)])
-    return vectors.unflatten(0, windows.shape[:2])
+        vectors = torch.cat([model(part.to(device)).cpu() for part in torch.split(flat, 512)])
+    return vectors.reshape(*windows.shape[:2], -1)

@@ -136,8 +136,8 @@ class EpisodeMaker(torch.utils.data.Dataset):
             order = order[np.argsort(elsewhere, kind="stable")]
         candidates = order[:CANDIDATES]
         likeness = np.zeros((len(candidates), len(candidates)))
-        if voices.targets is not None:
-            likeness = voices.targets[candidates] @ voices.targets[candidates].T
+        if voices.heard is not None:
+            likeness = voices.heard[candidates] @ voices.heard[candidates].T
             if rng.random() < config.alike:
                 near = np.argsort(-likeness[0], kind="stable")
                 candidates, likeness = candidates[near], likeness[np.ix_(near, near)]
@@ -165,8 +165,8 @@ class EpisodeMaker(torch.utils.data.Dataset):
         gain = 10 ** (np.clip(decibels, -config.gain_limit, config.gain_limit) / 20)
         cut = np.empty((len(where), n), np.float32)
         for row, (window, source) in enumerate(where):
-            self._cut(rng, voice[window, source], gain[row], cut[row])
-            _fade(cut[row], begin[window, source], end[window, source])
+            self._cut(rng, int(voice[window, source]), float(gain[row]), cut[row])
+            _fade(cut[row], int(begin[window, source]), int(end[window, source]))
         stretches = torch.from_numpy(cut)
         roomy = rng.random(b) < config.rooms
         room = rng.integers(len(self.bank), size=b)
@@ -190,7 +190,7 @@ class EpisodeMaker(torch.utils.data.Dataset):
         start, end = self.voices.starts[voice], self.voices.ends[voice]
         n = len(out)
         if end - start > n:
-            offset = start + rng.integers(end - start - n)
+            offset = int(start + rng.integers(end - start - n))
             stretch = self.voices.samples[offset : offset + n]
         else:
             stretch = np.resize(self.voices.samples[start:end], n)
@@ -257,11 +257,11 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
             end[row, 1] = _instant(rng, n)
     for row in change:
         end[row, 0] = _instant(rng, n)
-        pause = int(rng.uniform(-0.1, 0.2) * SAMPLE_RATE)
-        # The pause stays on the side of the middle on which the change lies.
-        begin[row, 1] = end[row, 0] + (pause if end[row, 0] < n / 2 else abs(pause))
-        if end[row, 0] < n / 2 <= begin[row, 1]:
-            begin[row, 1] = end[row, 0]
+        begin[row, 1] = end[row, 0] + int(rng.uniform(-0.1, 0.2) * SAMPLE_RATE)
+        if end[row, 0] < n / 2:  # the second voice is the one in the middle: clearly before it ...
+            begin[row, 1] = min(begin[row, 1], int(n / 2 - CLEAR_OF_MIDDLE * SAMPLE_RATE))
+        else:  # ... or clearly after it
+            begin[row, 1] = max(begin[row, 1], int(n / 2 + CLEAR_OF_MIDDLE * SAMPLE_RATE))
         if rng.random() < config.unanswered:  # one voice, silent in a part clear of the middle
             voice[row, int(end[row, 0] > n / 2)] = -1
     active = (voice >= 0) & (begin < n / 2) & (end > n / 2)

@@ -101,7 +101,7 @@ class Trainer:
             parts["teacher"] = self.config.teacher * teacher_loss(vectors, members, wanted)
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self._parameters(), self.config.clip)
         self.optimiser.step()
         self.step += 1

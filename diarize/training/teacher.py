@@ -4,7 +4,7 @@ Resemblyzer's encoder (Apache-2.0; an LSTM trained with GE2E) carries its weight
 is
 needed only here, in training: `pip install diarize-sets[teacher]`. Its vectors of several stretches
 of a voice are averaged once and stored; f is pulled towards a fixed linear map of them
-(`whitening`).
+(`whiten`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,8 @@ PARTIAL = 160  # frames of 10 ms the teacher hears at once
 STRETCHES = 12  # partials averaged for one voice, spread evenly over its speech
 
 
-def teach(
-    voices: Voices, hook: Callable[[str, float, float], None] | None = None
-) -> tuple[Voices, Float32[np.ndarray, "partials dim"], np.ndarray]:
-    """Give every voice its teacher's vector.
-
-    Returns:
-        The voices with `targets`; all the teacher's vectors; and the voice of each of those.
+def teach(voices: Voices, hook: Callable[[str, float, float], None] | None = None) -> Voices:
+    """Give every voice its teacher's vector (`heard`) and its place for f (`targets`).
 
     Raises:
         ImportError: Resemblyzer is not installed.
@@ -55,15 +50,16 @@ def teach(
             hook("teacher", voice + 1, len(voices))
     every, owner = np.concatenate(vectors), np.array(owners)
     means = np.stack([every[owner == v].mean(axis=0) for v in range(len(voices))])
-    targets = means / np.linalg.norm(means, axis=1, keepdims=True)
-    return dataclasses.replace(voices, targets=targets.astype(np.float32)), every, owner
+    heard = means / np.linalg.norm(means, axis=1, keepdims=True)
+    targets = whiten(means, every, owner)
+    return dataclasses.replace(voices, heard=heard.astype(np.float32), targets=targets)
 
 
 SHRINKAGE = 1.0  # of the within-voice covariance towards a sphere; best of 0.01 to 10 on dev-a
 
 
 def whiten(
-    targets: Float32[np.ndarray, "voices dim"],
+    means: Float32[np.ndarray, "voices dim"],
     every: Float32[np.ndarray, "partials dim"],
     owner: np.ndarray,
 ) -> Float32[np.ndarray, "voices dim"]:
@@ -74,7 +70,6 @@ def whiten(
     around the origin (near 0.05), which leaves room for the vectors of mixtures.
     """
     mean = every.mean(axis=0)
-    means = np.stack([every[owner == v].mean(axis=0) for v in range(len(targets))])
     within = np.cov((every - means[owner]).T)
     dim = len(within)
     shrunk = within + SHRINKAGE * np.trace(within) / dim * np.eye(dim)

@@ -28,7 +28,8 @@ class Voices:
         speakers: the speaker of each voice; several voices differ in speed only.
         corpora: where it comes from; an episode stays within one corpus most of the time.
         sexes: "f", "m" or "?".
-        targets: the teacher's unit vector of each voice, `(voices, dim)`, or None.
+        heard: the teacher's unit vector of each voice, `(voices, dim)`, or None.
+        targets: where f should put each voice: the same, mapped to spread around the origin.
     """
 
     samples: np.ndarray
@@ -37,6 +38,7 @@ class Voices:
     speakers: np.ndarray
     corpora: np.ndarray
     sexes: np.ndarray
+    heard: Float32[np.ndarray, "voices dim"] | None = None
     targets: Float32[np.ndarray, "voices dim"] | None = None
 
     def __len__(self) -> int:
@@ -55,6 +57,22 @@ class Voices:
         with np.load(folder / "voices.npz") as table:
             rest = {name: table[name] for name in table.files}
         return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
+
+    def __getitem__(self, chosen: np.ndarray) -> Voices:
+        """Choose voices by number or by a mask; the samples are shared."""
+        rest = {k: v[chosen] for k, v in vars(self).items() if k != "samples" and v is not None}
+        return Voices(self.samples, **rest)
+
+    def __add__(self, other: Voices) -> Voices:
+        """Put two collections of untaught voices one after the other."""
+        return Voices(
+            np.concatenate([self.samples, other.samples]),
+            np.concatenate([self.starts, other.starts + len(self.samples)]),
+            np.concatenate([self.ends, other.ends + len(self.samples)]),
+            np.concatenate([self.speakers, other.speakers]),
+            np.concatenate([self.corpora, other.corpora]),
+            np.concatenate([self.sexes, other.sexes]),
+        )
 
 
 def collect_voices(

@@ -1,0 +1,179 @@
+"""Train f and g on a folder of speech: voices, teacher, episodes, steps, development report."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
+from diarize.errors import InputError
+from diarize.files import atomic_output
+from diarize.mixing.acoustics import read_noises
+from diarize.mixing.speech import AUDIO_SUFFIXES, Utterance, find_utterances
+from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, make_episodes
+from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.voices import Voices, collect_voices
+
+UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
+DEVELOPMENT_EPISODES = 150
+FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; never trained on
+
+Hook = Callable[[str, float, float], None]
+Report = Callable[[int, dict[str, float], dict[str, SetAccuracy]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that a training is made of.
+
+    Attributes:
+        speech: folder of single-speaker speech.
+        split: value of the table's `split` column to train on; None: everything.
+        unlabelled: folder of single-speaker files without names, each taken as a voice of its own.
+        noise: folder of noise recordings.
+        development: split on which set accuracy is reported; None: none.
+        pool: corpora whose names begin with one of these are reported together.
+        teacher: whether f is pulled towards Resemblyzer's vectors.
+        model, episodes, loop: sizes, mixtures, steps.
+        seed: of weights and mixtures.
+    """
+
+    speech: Path
+    split: str | None = None
+    unlabelled: Path | None = None
+    noise: Path | None = None
+    development: str | None = None
+    pool: Sequence[str] = ()
+    teacher: bool = False
+    model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    seed: int = 0
+
+
+def train_embedding(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
+    until: int | None = None,
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> Path:
+    """Train, or go on with a training that was interrupted.
+
+    Args:
+        recipe: what to train on, and how.
+        folder: voices, checkpoint, report and the finished `model.safetensors` go here.
+        device: "cpu" or "cuda".
+        workers: processes that make batches.
+        until: stop before this step, as if interrupted.
+        hook: progress.
+        report: called at every checkpoint.
+
+    Returns:
+        The path of the weights.
+
+    Raises:
+        InputError: speech that cannot be used, or a folder with a training by another recipe.
+        ImportError: a teacher is asked for and Resemblyzer is not installed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _same_recipe(recipe, folder / "recipe.json")
+    voices = _voices(recipe, folder / "voices", hook)
+    noises = read_noises(recipe.noise) if recipe.noise else []
+    maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
+    torch.manual_seed(recipe.seed)
+    model = CompositionalEmbedding(recipe.model)
+    trainer = Trainer(model, recipe.loop, device)
+    checkpoint = folder / "checkpoint.safetensors"
+    if checkpoint.is_file():
+        trainer.load(checkpoint)
+    else:
+        first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
+        model.encode.spread.copy_(first.std(dim=0))
+    targets = None if voices.targets is None else torch.from_numpy(voices.targets)
+    development = _development(recipe, hook)
+    train(
+        trainer,
+        maker,
+        targets,
+        folder,
+        development,
+        workers=workers,
+        until=until,
+        hook=hook,
+        report=report,
+    )
+    save_model(model, folder / "model.safetensors")
+    return folder / "model.safetensors"
+
+
+def _same_recipe(recipe: Recipe, path: Path) -> None:
+    """Write the recipe down, or check that it is the one whose training is to go on.
+
+    The number of steps may change: the rate is the same up to where the shorter one cools down.
+    """
+    plain = asdict(recipe) | {"loop": asdict(dataclasses.replace(recipe.loop, steps=0, cooldown=0))}
+    text = json.dumps(plain, indent=1, default=str, sort_keys=True)
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise InputError(f"{path.parent}: holds a training by another recipe ({path.name})")
+    with atomic_output(path, "w") as file:
+        file.write(text)
+
+
+def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
+    """Collect the voices and teach them, or take them from an earlier run."""
+    if (folder / "voices.npz").is_file():
+        return Voices.load(folder)
+    voices = collect_voices(find_utterances(recipe.speech, recipe.split), hook=hook)
+    if recipe.unlabelled is not None:
+        files = sorted(
+            p for p in recipe.unlabelled.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES
+        )
+        if not files:
+            raise InputError(f"{recipe.unlabelled}: no recordings")
+        unnamed = [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
+        voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
+    if recipe.teacher:
+        from diarize.training.teacher import teach
+
+        voices = teach(voices, hook)
+    voices.save(folder)
+    return voices
+
+
+def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
+    if recipe.development is None:
+        return {}
+    utterances = find_utterances(recipe.speech, recipe.development)
+    return development_episodes(utterances, recipe.pool, DEVELOPMENT_EPISODES, hook)
+
+
+def development_episodes(
+    utterances: Sequence[Utterance], pool: Sequence[str], count: int, hook: Hook | None = None
+) -> dict[str, Episodes]:
+    """Draw episodes within each corpus that has enough speakers.
+
+    Args:
+        utterances: single-speaker files that training has not heard.
+        pool: corpora whose names begin with one of these are taken as one.
+        count: episodes for each corpus.
+        hook: progress.
+    """
+    voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
+    pooled = "+".join(pool)
+    names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
+    return {
+        str(name): make_episodes(voices[names == name], count, seed=0)
+        for name in sorted(set(names))
+        if (names == name).sum() >= SPEAKERS
+    }

@@ -1,0 +1,37 @@
+import numpy as np
+import soundfile
+
+from diarize.mixing.acoustics import (
+    DIRECT,
+    coloured_noise,
+    impulse_response,
+    read_noises,
+    room_bank,
+)
+
+
+def test_the_direct_sound_comes_first_and_the_tail_decays():
+    response = impulse_response(np.random.default_rng(1), room=0.3, distance_db=0.0)
+    power = np.square(response)
+    assert power[: DIRECT - 20].sum() < 0.02 * power.sum()
+    first, last = power[DIRECT + 200 : DIRECT + 1000], power[-800:]
+    assert last.mean() < 0.05 * first.mean()
+
+
+def test_without_a_room_nothing_but_the_microphone_is_heard():
+    response = impulse_response(np.random.default_rng(2), room=None, distance_db=0.0)
+    assert np.square(response[DIRECT + 400 :]).sum() < 0.02 * np.square(response).sum()
+
+
+def test_draws_are_seeded():
+    banks = [room_bank(np.random.default_rng(3), 2, 3) for _ in range(2)]
+    assert banks[0].shape[:2] == (2, 3)
+    np.testing.assert_array_equal(*banks)
+
+
+def test_noise_has_unit_power(tmp_path):
+    assert np.isclose(np.square(coloured_noise(np.random.default_rng(0), 16_000)).mean(), 1, 1e-3)
+    soundfile.write(tmp_path / "hum.wav", 0.01 * np.sin(np.arange(16_000)), 16_000)
+    soundfile.write(tmp_path / "nothing.wav", np.zeros(100), 16_000)
+    (noise,) = read_noises(tmp_path)
+    assert np.isclose(np.square(noise).mean(), 1, 1e-3)

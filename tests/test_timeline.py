@@ -1,0 +1,115 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diarize.sets import SpeakerSets
+from diarize.timeline import FORGETTING, TimelineOptions, annotate, cut_cells, decode, turns
+
+STATES = SpeakerSets.from_lists([[0], [1], [0, 1]], n_speakers=2)
+
+
+def cells(n: int, step: float = 0.5) -> np.ndarray:
+    edges = np.arange(n + 1) * step
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def changes(a: set[int], b: set[int]) -> int:
+    return max(len(a - b), len(b - a))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 0.5))
+def test_decoding_finds_the_cheapest_path(seed, n, switch, overlap):
+    rng = np.random.default_rng(seed)
+    costs = rng.random((n, 3))
+    edges = np.cumsum(rng.random((n, 2)) * [[1.0, 1.0]], axis=None).reshape(n, 2)
+    options = TimelineOptions(switch=switch, overlap=overlap)
+    sets = [set(members) for members in STATES.to_lists()]
+
+    def price(path: tuple[int, ...]) -> float:
+        total = 0.0
+        for i, state in enumerate(path):
+            length = edges[i, 1] - edges[i, 0]
+            total += (costs[i, state] + overlap * (len(sets[state]) - 1)) * length
+            if i:
+                ease = 2 ** (-(edges[i, 0] - edges[i - 1, 1]) / FORGETTING)
+                total += switch * ease * changes(sets[path[i - 1]], sets[state])
+        return total
+
+    best = min(product(range(3), repeat=n), key=price)
+    found = decode(edges, costs, STATES, options)
+    assert price(tuple(found)) == pytest.approx(price(best), abs=1e-9)
+
+
+def test_a_single_doubtful_cell_does_not_make_a_turn():
+    costs = np.tile([0.2, 1.0, 1.0], (9, 1))
+    costs[4] = [0.5, 0.3, 1.0]
+    path = decode(cells(9), costs, STATES, TimelineOptions(switch=0.1))
+    assert (path == 0).all()
+
+
+def test_nothing_decodes_to_nothing():
+    assert len(decode(np.zeros((0, 2)), np.zeros((0, 3)), STATES, TimelineOptions())) == 0
+
+
+def test_a_border_lies_where_the_costs_cross():
+    costs = np.array([[0.2, 0.5, 9], [0.2, 0.5, 9], [0.6, 0.5, 9], [0.9, 0.1, 9]])
+    refined = cut_cells(cells(4), costs, np.array([0, 0, 1, 1]))
+    # The old set is better by 0.3 at 0.75 s and worse by 0.1 at 1.25 s.
+    assert refined[1, 1] == refined[2, 0] == pytest.approx(0.75 + 0.5 * 0.3 / 0.4)
+    np.testing.assert_array_equal(refined[[0, 3]], cells(4)[[0, 3]])
+
+
+def test_borders_across_a_pause_stay():
+    apart = np.array([[0.0, 0.5], [0.9, 1.4]])
+    costs = np.array([[0.2, 0.5, 9], [0.5, 0.2, 9]])
+    np.testing.assert_array_equal(cut_cells(apart, costs, np.array([0, 1])), apart)
+
+
+def test_turns_join_cells_and_close_gaps():
+    sets = SpeakerSets.from_lists([[0], [0], [1], [0, 1], [], [1]], n_speakers=2)
+    options = TimelineOptions(min_turn=0.0, min_gap=0.0)
+    assert turns(cells(6), sets, options) == [
+        (0.0, 1.0, 0),
+        (1.0, 2.0, 1),
+        (1.5, 2.0, 0),
+        (2.5, 3.0, 1),
+    ]
+    closing = TimelineOptions(min_turn=0.0, min_gap=0.5)
+    assert turns(cells(6), sets, closing) == [(0.0, 2.0, 0), (1.0, 3.0, 1)]
+
+
+def test_a_crumb_of_overlap_is_dropped_and_a_lone_crumb_goes_to_its_neighbour():
+    step = 0.1
+    sets = SpeakerSets.from_lists([[0]] * 5 + [[0, 1]] + [[0]] * 5 + [[1]] + [[0]] * 3)
+    found = turns(cells(15, step), sets, TimelineOptions(min_turn=0.25, min_gap=0.0))
+    assert [(round(b, 3), round(e, 3), s) for b, e, s in found] == [(0.0, 1.5, 0)]
+
+
+def test_a_region_that_is_all_crumbs_stays():
+    apart = np.array([[0.0, 0.1], [5.0, 6.0]])
+    sets = SpeakerSets.from_lists([[1], [0]])
+    found = turns(apart, sets, TimelineOptions(min_turn=0.5))
+    assert found == [(0.0, 0.1, 1), (5.0, 6.0, 0)]
+
+
+@given(st.lists(st.lists(st.integers(0, 2), max_size=3, unique=True), max_size=20))
+def test_no_speech_is_lost_or_found(rows):
+    """Whatever the options, some speaker holds just the time that somebody held before."""
+    sets = SpeakerSets.from_lists(rows, n_speakers=3)
+    where = cells(len(rows), 0.1)
+    found = turns(where, sets, TimelineOptions(min_turn=0.25, min_gap=0.0))
+    covered = [any(b < m < e for b, e, _ in found) for m in where.mean(axis=1)]
+    assert covered == [bool(row) for row in rows]
+
+
+def test_speakers_are_named_by_first_appearance():
+    annotation = annotate([(0.0, 1.0, 7), (0.5, 2.0, 2), (3.0, 4.0, 7)], "meeting")
+    assert annotation.uri == "meeting"
+    assert [(s.start, s.end, label) for s, _, label in annotation.itertracks(yield_label=True)] == [
+        (0.0, 1.0, "SPEAKER_00"),
+        (0.5, 2.0, "SPEAKER_01"),
+        (3.0, 4.0, "SPEAKER_00"),
+    ]

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+import torch
+
+from diarize.errors import InputError
+from diarize.training.episodes import SOURCES, EpisodeConfig, EpisodeMaker, _fade, _plan
+
+CONFIG = EpisodeConfig(
+    episodes=2, speakers=4, singles=2, pairs=3, triples=2, starts=4, changes=6, seconds=(0.6, 0.8)
+)
+
+
+def test_a_batch_depends_on_seed_and_step_alone(hums):
+    first, second = (EpisodeMaker(hums, [], CONFIG, seed=1) for _ in range(2))
+    _ = first[0]
+    a, b = first[5], second[5]
+    for name in ("features", "voices", "members", "alone"):
+        torch.testing.assert_close(getattr(a, name), getattr(b, name), rtol=0, atol=0)
+    other = EpisodeMaker(hums, [], CONFIG, seed=2)[5]
+    assert not torch.equal(a.voices, other.voices)
+
+
+def test_a_batch_holds_what_was_asked(hums):
+    maker = EpisodeMaker(hums, [np.ones(1000, np.float32)], CONFIG, seed=1)
+    for step in range(4):
+        batch = maker[step]
+        assert batch.features.shape[0] == CONFIG.episodes * CONFIG.windows
+        assert torch.isfinite(batch.features).all()
+        assert batch.features.mean(dim=1).abs().max() < 1e-3
+        assert (batch.members.sum(dim=-1) >= 1).all()
+        assert batch.alone.sum() == CONFIG.episodes * CONFIG.speakers * CONFIG.singles
+        for voices in batch.voices:
+            assert len(set(hums.speakers[voices.numpy()])) == CONFIG.speakers
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_label_is_who_is_active_in_the_middle(seed):
+    n = 16_000
+    plan = _plan(np.random.default_rng(seed), CONFIG, n)
+    for row in range(CONFIG.windows):
+        active = {
+            int(plan.voice[row, s])
+            for s in range(SOURCES)
+            if plan.voice[row, s] >= 0 and plan.begin[row, s] < n / 2 < plan.end[row, s]
+        }
+        assert active == set(np.flatnonzero(plan.members[row]))
+        assert active
+        for s in range(SOURCES):  # nothing changes close to the middle
+            for instant in (plan.begin[row, s], plan.end[row, s]):
+                assert plan.voice[row, s] < 0 or abs(instant - n / 2) > 0.1 * 16_000
+    assert (plan.members[plan.alone].sum(axis=1) == 1).all()
+
+
+def test_too_few_voices_are_refused(hums):
+    maker = EpisodeMaker(hums, [], EpisodeConfig(speakers=11), seed=0)
+    with pytest.raises(InputError, match="fewer than 11"):
+        maker[0]
+
+
+@pytest.mark.parametrize(("begin", "end"), [(-5, 2000), (300, 1000), (950, 2000), (-5, 40)])
+def test_fading(begin, end):
+    stretch = np.ones(1000, np.float32)
+    _fade(stretch, begin, end)
+    inside = np.zeros(1000, bool)
+    inside[max(0, begin) : max(0, end)] = True
+    assert (stretch[~inside] == 0).all()
+    assert (stretch <= 1).all()
+    clear = stretch[
+        max(0, begin + 160 if begin > 0 else 0) : max(0, end - 160 if end < 1000 else end)
+    ]
+    assert (clear == 1).all()

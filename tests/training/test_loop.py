@@ -1,0 +1,58 @@
+import pytest
+import torch
+
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.loop import LoopConfig, Trainer, train
+
+SMALL = EmbeddingConfig(dim=16, hidden=8, layers=1)
+EPISODES = EpisodeConfig(
+    episodes=1, speakers=4, pairs=2, triples=1, starts=2, changes=2, seconds=(0.6,)
+)
+LOOP = LoopConfig(steps=6, warmup=2, cooldown=2, every=2, bf16=False)
+
+
+def trainer() -> Trainer:
+    torch.manual_seed(0)
+    return Trainer(CompositionalEmbedding(SMALL), LOOP)
+
+
+@pytest.fixture(scope="module")
+def maker(hums):
+    return EpisodeMaker(hums, [], EPISODES, seed=0)
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(hums, maker, tmp_path):
+    targets = torch.from_numpy(hums.targets)
+    whole = trainer()
+    train(whole, maker, targets, tmp_path, {}, workers=0)
+    (tmp_path / "checkpoint.safetensors").unlink()
+    train(trainer(), maker, targets, tmp_path, {}, workers=0, until=3)
+    again = trainer()
+    again.load(tmp_path / "checkpoint.safetensors")
+    assert again.step == 3
+    train(again, maker, targets, tmp_path, {}, workers=0)
+    for name, value in whole.model.state_dict().items():
+        torch.testing.assert_close(again.model.state_dict()[name], value, rtol=0, atol=0)
+
+
+def test_the_loss_falls(hums, maker):
+    learner, batch = trainer(), maker[0]
+    learner.config = LoopConfig(steps=60, rate=5e-3, warmup=1, cooldown=1, bf16=False)
+    targets = torch.from_numpy(hums.targets)
+    losses = [sum(learner.advance(batch, targets).values()) for _ in range(40)]
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_without_a_teacher_windows_are_the_only_references(maker):
+    assert set(trainer().advance(maker[0], None)) == {"windows"}
+
+
+def test_the_rate_rises_stays_and_falls():
+    learner = trainer()
+    learner.config = LoopConfig(steps=100, rate=1.0, warmup=10, cooldown=20)
+    rates = [learner.rate(step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[9] == rates[80] == 1.0
+    assert rates[90] == pytest.approx(0.5)
+    assert rates[99] == pytest.approx(0.05)

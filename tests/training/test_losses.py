@@ -1,0 +1,68 @@
+import math
+from itertools import combinations
+
+import pytest
+import torch
+
+from diarize.embedding.model import Composition
+from diarize.training.losses import (
+    compose_all,
+    episode_loss,
+    set_index,
+    set_softmax,
+    teacher_loss,
+)
+
+
+def unit(*shape: int) -> torch.Tensor:
+    return torch.nn.functional.normalize(torch.randn(*shape), dim=-1)
+
+
+def test_sets_are_composed_in_order_and_found_again():
+    torch.manual_seed(0)
+    g, references = Composition(6), unit(2, 4, 6)
+    composed = compose_all(g, references)
+    sets = [s for size in (1, 2, 3) for s in combinations(range(4), size)]
+    assert composed.shape == (2, len(sets), 6)
+    for index, chosen in enumerate(sets):
+        members = torch.zeros(4, dtype=torch.bool)
+        members[list(chosen)] = True
+        assert int(set_index(members)) == index
+        if len(chosen) == 2:
+            pair = g(references[:, chosen[0]], references[:, chosen[1]])
+            torch.testing.assert_close(composed[:, index], pair)
+    assert int(set_index(torch.ones(4, dtype=torch.bool))) == -1
+
+
+def test_softmax_written_out():
+    torch.manual_seed(0)
+    g, references, query = Composition(4), unit(1, 2, 4), unit(1, 1, 4)
+    members = torch.tensor([[[True, True]]])
+    candidates = [references[0, 0], references[0, 1], g(references[0, 0], references[0, 1])]
+    logits = [5.0 * float((query[0, 0] @ c).detach()) for c in candidates]
+    expected = math.log(sum(map(math.exp, logits))) - logits[2]
+    loss = set_softmax(g, references, query, members, torch.tensor(5.0))
+    assert float(loss.detach()) == pytest.approx(expected, abs=1e-5)
+
+
+def test_windows_at_their_places_cost_little_and_wrong_ones_much():
+    g, references = Composition(8), torch.eye(3, 8)[None]
+    sets = torch.tensor(
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
+    )
+    members = sets.bool()[None]
+    vectors = torch.nn.functional.normalize(sets.float() @ references[0], dim=-1)[None]
+    alone = torch.tensor([[True] * 6 + [False]])
+    right = episode_loss(g, vectors, members, alone, torch.tensor(30.0))
+    wrong = episode_loss(g, vectors[:, [0, 1, 2, 1, 2, 0, 2]], members, alone, torch.tensor(30.0))
+    assert float(right.detach()) < 0.05 < 5 < float(wrong.detach())
+
+
+def test_the_teacher_speaks_of_single_voices_only():
+    targets = torch.eye(2, 4)[None]
+    vectors = torch.nn.functional.normalize(
+        torch.tensor([[[1.0, 0, 0, 0], [0, 1, 1, 0], [9, 9, 9, 9]]]), dim=-1
+    )
+    members = torch.tensor([[[True, False], [False, True], [True, True]]])
+    expected = (0 + 1 - 2**-0.5) / 2
+    assert float(teacher_loss(vectors, members, targets)) == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+import soundfile
+
+from diarize.mixing.speech import Utterance
+from diarize.training.voices import LOUDNESS, Voices, collect_voices
+
+
+@pytest.fixture
+def utterances(tmp_path):
+    time = np.arange(32_000) / 16_000
+    for name, pitch in (("a1", 100), ("a2", 110), ("b1", 200)):
+        hum = 0.3 * np.sign(np.sin(2 * np.pi * pitch * time)) * (time % 1.0 < 0.6)
+        soundfile.write(tmp_path / f"{name}.wav", hum, 16_000)
+    return [
+        Utterance(tmp_path / "a1.wav", "a", "x", "f"),
+        Utterance(tmp_path / "b1.wav", "b", "y", "m"),
+        Utterance(tmp_path / "a2.wav", "a", "x", "f"),
+    ]
+
+
+def test_each_speaker_at_each_speed_is_a_voice(utterances):
+    voices = collect_voices(utterances, speeds=(1.0, 1.25))
+    assert voices.speakers.tolist() == ["a", "a", "b", "b"]
+    assert voices.corpora.tolist() == ["x", "x", "y", "y"]
+    lengths = voices.ends - voices.starts
+    assert lengths[1] == pytest.approx(lengths[0] / 1.25, rel=1e-3)
+    assert lengths[0] < 2 * 32_000  # pauses are cut
+    spoken = voices.samples[: voices.ends[0]].astype(float) / 32767
+    assert np.sqrt(np.square(spoken).mean()) == pytest.approx(LOUDNESS, rel=0.05)
+
+
+def test_round_trip_and_joining(utterances, tmp_path):
+    voices = collect_voices(utterances, speeds=(1.0,))
+    (voices + voices[np.array([True, False])]).save(tmp_path / "out")
+    again = Voices.load(tmp_path / "out")
+    assert again.speakers.tolist() == ["a", "b", "a"]
+    for v, w in ((0, 0), (1, 1), (2, 0)):
+        np.testing.assert_array_equal(
+            again.samples[again.starts[v] : again.ends[v]],
+            voices.samples[voices.starts[w] : voices.ends[w]],
+        )
+    assert again.targets is None
