@@ -1,0 +1,103 @@
+"""The command line: one file per command, which reads arguments, calls the library and prints.
+
+The modules of the commands import nothing heavy; what they need is imported in their functions.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from diarize import __version__
+from diarize.cli import plot, score
+from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(score.score)
+app.add_typer(plot.app, name="plot")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"diarize {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Who spoke when, when people also speak at the same time."""
+
+
+def main() -> NoReturn:
+    """Run the command line on the arguments of the process, and exit."""
+    signal.signal(signal.SIGTERM, _terminate)
+    show_warnings_as_notes()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # RTTM is UTF-8 wherever it goes; a terminal keeps its own encoding.
+            stream.reconfigure(
+                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
+            )
+    status = run_command(sys.argv[1:])
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        # What could not be written must not be tried again, and reported again, on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the command line on `arguments`; says what went wrong and returns the exit code."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("diarize", list(arguments)) as context:
+            command.invoke(context)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except typer.Exit as end:
+        return end.exit_code
+    except _ClickException as problem:
+        failed = getattr(problem, "ctx", None)
+        place = failed.command_path if failed else "diarize"
+        error(f"{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        error("interrupted")
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        return 1  # the reader has seen enough and knows why
+    except Exception as problem:
+        if sys.flags.dev_mode:  # python -X dev -m diarize ...: for those who look for a bug
+            raise
+        status, line = explain(problem)
+        error(line)
+        return status
+    return 0
+
+
+# Newer versions of Typer bring a click of their own: the class is reached through Typer.
+_ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + signal.SIGTERM)  # an exception, so that temporary files are removed

@@ -1,0 +1,46 @@
+"""What the command line says beside its results: always one plain line on stderr."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+def note(text: str) -> None:
+    """Say something that is no error and no result."""
+    _say(f"note: {text}")
+
+
+def error(text: str) -> None:
+    """Say what went wrong, naming the file and the reason."""
+    _say(f"error: {text}")
+
+
+def explain(problem: BaseException) -> tuple[int, str]:
+    """Exit code and one line for an exception.
+
+    Values that cannot be used give 2; what fails while working gives 1.
+    """
+    if isinstance(problem, ValueError):
+        return 2, one_line(str(problem))
+    if isinstance(problem, OSError) and problem.strerror:
+        file = "" if problem.filename is None else f"{problem.filename}: "
+        return 1, one_line(f"{file}{problem.strerror}")
+    if isinstance(problem, MemoryError):
+        return 1, "out of memory"
+    return 1, one_line(f"{type(problem).__name__}: {problem}")
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and runs of blanks."""
+    return " ".join(text.split())
+
+
+def show_warnings_as_notes() -> None:
+    """Let Python's warnings appear as notes, without the place in the code that they came from."""
+    warnings.showwarning = lambda message, *_args, **_more: note(one_line(str(message)))
+
+
+def _say(text: str) -> None:
+    # sys.stderr is None where there is no console at all; print passes over that.
+    print(f"diarize: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,112 @@
+"""`diarize score`: how good a diarization is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from diarize.scoring import Report, Scores
+
+
+# Two lines each, so that the table fits a terminal of 80 columns.
+_COLUMNS = (
+    "\nDER", "\nmissed", "false\nalarm", "confu-\nsion", "\nJER", "\nCRI", "count\nerror",
+    "reference\nseconds",
+)  # fmt: skip
+
+
+def score(
+    ref: Annotated[
+        Path, typer.Argument(metavar="REF", help="True turns: an RTTM file or a folder of them.")
+    ],
+    hyp: Annotated[
+        Path, typer.Argument(metavar="HYP", help="Turns to score: an RTTM file or a folder.")
+    ],
+    uem: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="UEM file of the regions to score [default: all time]"),
+    ] = None,
+    collar: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Left out of the DER on each side of every boundary of a true turn.",
+        ),
+    ] = 0.0,
+    skip_overlap: Annotated[
+        bool,
+        typer.Option("--skip-overlap", help="Leave out of the DER where several speak in truth."),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, rates as fractions of one.")
+    ] = False,
+) -> None:
+    """Score turns against the truth.
+
+    Prints the diarization error rate (DER) with its parts, the Jaccard error rate (JER), the
+    compositional Rand index (CRI) and the speaker-count error, of each recording and of all. A
+    recording that HYP lacks counts as an empty result. Collar and skipped overlap restrict DER and
+    its parts only.
+    """
+    from diarize.cli.messages import note
+    from diarize.formats import load_annotations, read_uem
+    from diarize.scoring import score_files
+
+    report = score_files(
+        load_annotations(ref),
+        load_annotations(hyp),
+        uem=None if uem is None else read_uem(uem),
+        collar=collar,
+        skip_overlap=skip_overlap,
+    )
+    for remark in report.notes:
+        note(remark)
+    if json:
+        _print_json(report)
+    else:
+        _print_table(report)
+
+
+def _print_json(report: Report) -> None:
+    import json
+
+    from diarize.cli.messages import note
+
+    note(f"DER with {report.protocol}")
+    print(json.dumps(report.to_json_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _print_table(report: Report) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from diarize.cli.tables import print_table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=0)
+    table.add_column("recording", overflow="fold", min_width=10)
+    for title in _COLUMNS:
+        table.add_column(title, justify="right", no_wrap=True)
+    for uri, scores in report.files.items():
+        table.add_row(Text(uri), *_cells(scores))
+    table.add_section()
+    table.add_row("TOTAL", *_cells(report.total))
+    print_table(table)
+    print(f"Rates in percent; DER with {report.protocol}.")
+
+
+def _cells(scores: Scores) -> list[str]:
+    rates = (
+        scores.der,
+        scores.missed_detection,
+        scores.false_alarm,
+        scores.confusion,
+        scores.jer,
+        scores.cri,
+    )
+    cells = ["-" if rate is None else f"{100 * rate:.2f}" for rate in rates]
+    return [*cells, f"{scores.speaker_count_error:.2f}", f"{scores.reference_seconds:.2f}"]

@@ -1,0 +1,16 @@
+"""Tables on standard output."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+_UNBOUNDED = 10_000  # columns; a table is as wide as its content asks for
+
+
+def print_table(table: Table) -> None:
+    """Print to standard output, as wide as the terminal; in a file or a pipe nothing is cut."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _UNBOUNDED
+    console.print(table)
