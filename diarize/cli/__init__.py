@@ -21,10 +21,12 @@ from diarize.cli.messages import error, explain, one_line, show_warnings_as_note
 
 app = typer.Typer(
     add_completion=False,
+    no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(score.score)
+app.add_typer(plot.app, name="plot")
 app.add_typer(plot.app, name="plot")
 
 
@@ -77,6 +79,9 @@ def run_command(arguments: Sequence[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except _ClickException as problem:
+        if type(problem).__name__ == "NoArgsIsHelpError":  # nothing was said: its text is the help
+            print(problem.format_message(), file=sys.stderr)
+            return 2
         failed = getattr(problem, "ctx", None)
         place = failed.command_path if failed else "diarize"
         error(f"{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
