@@ -30,10 +30,11 @@ app.add_typer(plot.app, name="plot")
 app.add_typer(plot.app, name="plot")
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> bool:
     if wanted:
         print(f"diarize {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
