@@ -1,0 +1,42 @@
+"""Sets of speakers as JSON: who each row of a table of embeddings holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from diarize.errors import InputError
+from diarize.sets import SpeakerSets
+
+
+def sets_text(sets: SpeakerSets, backend: str) -> str:
+    """``{"backend": ..., "n_speakers": k, "sets": [[0], [0, 2], ...]}``, one entry per row."""
+    content = {"backend": backend, "n_speakers": sets.n_speakers, "sets": sets.to_lists()}
+    return json.dumps(content) + "\n"
+
+
+def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
+    """The ``sets`` of such a file; other entries are not looked at.
+
+    Raises:
+        InputError: the file cannot be read, is no JSON, or its sets are no lists of indices.
+    """
+    name = os.fspath(path)
+    try:
+        content = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{name}: not JSON ({error})") from error
+    rows = content.get("sets") if isinstance(content, dict) else None
+    if not isinstance(rows, list):
+        raise InputError(f"{name}: no list 'sets' in this file")
+    for number, row in enumerate(rows):
+        # bool is an int to Python, and true is no speaker
+        if not isinstance(row, list) or not all(type(speaker) is int for speaker in row):
+            raise InputError(f"{name}: entry {number} of 'sets' is no list of speaker indices")
+    try:
+        return SpeakerSets.from_lists(rows)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
