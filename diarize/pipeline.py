@@ -13,7 +13,6 @@ from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.audio import Recording, open_recording
-from diarize.errors import InputError
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, annotate, turns
@@ -21,7 +20,6 @@ from diarize.timeline import TimelineOptions, annotate, turns
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-    from diarize.embedding import CompositionalEmbedding
 
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Float64[np.ndarray, "m 2"]]
@@ -104,9 +102,10 @@ class Diarizer:
 
     def diarize(self, audio: Source, hook: Hook | None = None) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
-        from diarize.embedding import embed_windows, place_windows
+        from diarize.embedding import embed_windows, load_model, pick_device, place_windows
 
-        model, device = self._model()
+        device = pick_device(self.device)
+        model = load_model(self.model, device)
         estimator = self._estimator(model.compose)
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         speech = self._speech(recording, hook)
@@ -137,19 +136,6 @@ class Diarizer:
             device=device,
             notes=tuple(notes),
         )
-
-    def _model(self) -> tuple[CompositionalEmbedding, str]:
-        import torch
-
-        from diarize.embedding import load_model
-
-        if self.device not in {"auto", "cpu", "cuda"}:
-            raise InputError(f"device {self.device}: not one of auto, cpu, cuda")
-        there = torch.cuda.is_available()
-        if self.device == "cuda" and not there:
-            raise InputError("device cuda: this machine has none that torch can use")
-        device = "cuda" if there and self.device != "cpu" else "cpu"
-        return load_model(self.model, device), device
 
     def _estimator(self, compose: Any) -> Any:
         return clustering.make(

@@ -1,7 +1,7 @@
 """The compositional embedding: f and g, their weights, and windows over a recording."""
 
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
-from diarize.embedding.weights import find_model, load_model, save_model
+from diarize.embedding.weights import find_model, load_model, pick_device, save_model
 from diarize.embedding.windows import embed_windows, place_windows
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "embed_windows",
     "find_model",
     "load_model",
+    "pick_device",
     "place_windows",
     "save_model",
 ]

@@ -14,6 +14,7 @@ from diarize.errors import InputError
 
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
+DEVICES = ("auto", "cpu", "cuda")
 DEFAULT_MODEL = "lstm-compositional"
 
 
@@ -38,6 +39,20 @@ def find_model(name: str | Path) -> Path:
         return path
     known = ", ".join(sorted(p.stem for p in models_folder().glob(f"*{SUFFIX}"))) or "none"
     raise InputError(f"{name}: no such model (shipped: {known}) and no such file")
+
+
+def pick_device(wanted: str) -> str:
+    """Choose where f runs: "cuda" where there is one and "cpu" was not asked for.
+
+    Raises:
+        InputError: an unknown device, or "cuda" where there is none.
+    """
+    if wanted not in DEVICES:
+        raise InputError(f"device {wanted}: not one of {', '.join(DEVICES)}")
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise InputError("device cuda: there is none that torch can use")
+    return "cuda" if there and wanted != "cpu" else "cpu"
 
 
 def sha256(path: Path) -> str:

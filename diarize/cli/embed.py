@@ -1,0 +1,37 @@
+"""`diarize embed`: the vectors of stretches of audio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def embed(
+    listing: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LIST",
+            help="TSV without header: path [start end], seconds; no times: the whole file.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.npz", help="Where the vectors go.")],
+    model: Annotated[
+        str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
+    ] = "lstm-compositional",
+    device: Annotated[
+        str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
+    ] = "auto",
+) -> None:
+    """Embed stretches of audio, one line of LIST one row.
+
+    FILE.npz holds `embeddings` (n, p), `path`, `start`, `end`, `model` and `model_sha256`.
+    """
+    from diarize.cli.progress import progress
+    from diarize.embedding.stretches import embed_stretches, read_stretches, write_vectors
+
+    stretches = read_stretches(listing)
+    with progress() as hook:
+        vectors = embed_stretches(stretches, model, device, hook)
+    write_vectors(out, stretches, vectors, model)

@@ -1,0 +1,67 @@
+"""`diarize simulate`: conversations out of single-speaker speech."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from diarize.errors import InputError
+
+
+def simulate(
+    speech_dir: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SPEECH_DIR",
+            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where FLAC files and their RTTM go.")],
+    conversations: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 1,
+    speakers: Annotated[
+        str, typer.Option(metavar="MIN-MAX", help="Speakers in one conversation.")
+    ] = "2-5",
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=5.0, help="Length, about; speech is never used twice.")
+    ] = 60.0,
+    overlap: Annotated[
+        float,
+        typer.Option(metavar="SHARE", min=0.0, max=0.5, help="Of speech, in which two speak."),
+    ] = 0.08,
+    noise: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Recordings of noise [default: synthetic]")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Split of the speakers.tsv [default: all]")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+) -> None:
+    """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
+    from diarize.cli.progress import progress
+    from diarize.mixing.acoustics import read_noises
+    from diarize.mixing.conversation import ConversationConfig
+    from diarize.mixing.corpus import Conversations, write_conversations
+    from diarize.mixing.speech import find_utterances
+
+    drawn = Conversations(
+        find_utterances(speech_dir, split),
+        _range(speakers),
+        ConversationConfig(seconds=seconds, overlap=overlap),
+        read_noises(noise) if noise else [],
+        seed,
+    )
+    with progress() as hook:
+        for done, (path, length) in enumerate(write_conversations(drawn, conversations, out)):
+            if hook:
+                hook("simulating", done + 1, conversations)
+            print(f"{path}\t{length:.1f}")
+
+
+def _range(text: str) -> tuple[int, int]:
+    low, _, high = text.partition("-")
+    try:
+        return int(low), int(high or low)
+    except ValueError:
+        raise InputError(f"speakers {text}: MIN-MAX expected, such as 2-5") from None

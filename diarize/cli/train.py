@@ -1,0 +1,102 @@
+"""`diarize train`: models of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from diarize.training.development import SetAccuracy
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+
+
+@app.callback()
+def _train() -> None:
+    """Train models."""
+
+
+@app.command()
+def embedding(
+    speech: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Voices, checkpoint, model.safetensors go here.")
+    ],
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Split to train on [default: all]")
+    ] = None,
+    dev_split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Split to report on [default: none]")
+    ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CORPUS", help="Report corpora that begin so together; may repeat."),
+    ] = None,
+    unlabelled: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="More single-speaker files, without names.")
+    ] = None,
+    noise: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Recordings of noise [default: synthetic]")
+    ] = None,
+    teacher: Annotated[
+        bool,
+        typer.Option("--teacher", help="Pull f towards Resemblyzer's vectors (extra `teacher`)."),
+    ] = False,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 20_000,
+    cooldown: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
+    ] = 4_000,
+    rate: Annotated[float, typer.Option(metavar="R", help="Learning rate.")] = 1.5e-3,
+    every: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
+    ] = 1_000,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Processes that make mixtures.")
+    ] = 1,
+    until: Annotated[
+        int | None, typer.Option(metavar="N", help="Stop before this step, to go on later.")
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to train.")] = "cpu",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and mixtures.")] = 0,
+) -> None:
+    """Train f and g on mixtures made on the fly; run again to go on after an interruption."""
+    from diarize.cli.messages import note
+    from diarize.cli.progress import progress
+    from diarize.training.embedding import Recipe, train_embedding
+    from diarize.training.loop import LoopConfig
+
+    recipe = Recipe(
+        speech=speech,
+        split=split,
+        unlabelled=unlabelled,
+        noise=noise,
+        development=dev_split,
+        pool=pool or [],
+        teacher=teacher,
+        loop=LoopConfig(steps=steps, rate=rate, cooldown=cooldown, every=every),
+        seed=seed,
+    )
+    with progress() as hook:
+        path = train_embedding(
+            recipe, out, device=device, workers=workers, until=until, hook=hook, report=_report
+        )
+    note(f"weights in {path}")
+
+
+def _report(step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy]) -> None:
+    parts = " ".join(f"{name} {value:.3f}" for name, value in loss.items())
+    lines = [f"step {step}: loss {parts}"]
+    for corpus, a in accuracy.items():
+        lines.append(
+            f"  {corpus}: set accuracy {a.all:.3f} (single {a.single:.2f}, pair {a.pair:.2f}); "
+            f"the paper's variant {a.literal:.3f}; mean as g {a.mean:.3f}"
+        )
+    print("\n".join(lines), flush=True)

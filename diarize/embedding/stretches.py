@@ -1,0 +1,120 @@
+"""A list of stretches of audio to one vector each, and the file that holds them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import open_recording
+from diarize.embedding.weights import find_model, load_model, pick_device, sha256
+from diarize.embedding.windows import embed_windows
+from diarize.errors import InputError
+from diarize.files import atomic_output
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a file, seconds; without `end`, the whole file."""
+
+    path: str
+    start: float = 0.0
+    end: float | None = None
+
+
+def read_stretches(listing: Path) -> list[Stretch]:
+    """Read a TSV without header: path, or path, start and end in seconds.
+
+    A relative path is taken from where the program runs. Empty lines are skipped.
+
+    Raises:
+        InputError: no such file, or a line that is neither.
+    """
+    try:
+        lines = listing.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise InputError(f"{listing}: {reason}") from None
+    found = []
+    for number, line in enumerate(lines, start=1):
+        fields = line.split("\t")
+        if not line.strip():
+            continue
+        try:
+            path, *times = fields
+            start, end = (float(t) for t in times) if times else (0.0, None)
+        except ValueError:
+            raise InputError(
+                f"{listing}, line {number}: path, or path, start and end expected, divided by tabs"
+            ) from None
+        if end is not None and not 0 <= start < end:
+            raise InputError(f"{listing}, line {number}: {start} to {end} is no stretch of time")
+        found.append(Stretch(path, start, end))
+    return found
+
+
+def embed_stretches(
+    stretches: Sequence[Stretch],
+    model: str = "lstm-compositional",
+    device: str = "auto",
+    hook: Callable[[str, float, float], None] | None = None,
+) -> Float32[np.ndarray, "n dim"]:
+    """Embed stretches with f; each file is read once.
+
+    Args:
+        stretches: parts of files.
+        model: a shipped model's name, or the path of a weights file.
+        device: "auto", "cpu" or "cuda".
+        hook: progress, in files.
+
+    Raises:
+        InputError: a file or model that cannot be used, or a stretch beyond a file's end.
+    """
+    network = load_model(model, pick_device(device))
+    vectors = np.zeros((len(stretches), network.config.dim), np.float32)
+    rows: dict[str, list[int]] = {}
+    for row, stretch in enumerate(stretches):
+        rows.setdefault(stretch.path, []).append(row)
+    for done, (path, own) in enumerate(rows.items(), start=1):
+        recording = open_recording(path)
+        length = recording.duration
+        ends = [stretches[r].end for r in own]
+        windows = np.array(
+            [
+                (stretches[r].start, length if e is None else e)
+                for r, e in zip(own, ends, strict=True)
+            ]
+        )
+        late = windows[:, 0] >= length
+        if late.any():
+            begin = windows[late.argmax(), 0]
+            raise InputError(f"{path}: ends at {length:.3f} s, before the stretch from {begin} s")
+        vectors[own] = embed_windows(network, recording, windows)
+        if hook:
+            hook("embedding", done, len(rows))
+    return vectors
+
+
+def write_vectors(
+    path: Path, stretches: Sequence[Stretch], vectors: Float32[np.ndarray, "n dim"], model: str
+) -> None:
+    """Write vectors and where they come from as NPZ (no pickle).
+
+    A stretch without an end is written with `end` NaN.
+    """
+    packed = io.BytesIO()
+    np.savez(
+        packed,
+        embeddings=vectors,
+        path=np.array([s.path for s in stretches], dtype=str),
+        start=np.array([s.start for s in stretches], dtype=np.float64),
+        end=np.array([np.nan if s.end is None else s.end for s in stretches], dtype=np.float64),
+        model=np.array(model),
+        model_sha256=np.array(sha256(find_model(model))),
+    )
+    with atomic_output(path, "wb") as file:
+        file.write(packed.getvalue())
