@@ -1,0 +1,51 @@
+"""Regions of time, in seconds: arrays of shape (m, 2), sorted and disjoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float32, Float64
+
+if TYPE_CHECKING:
+    from diarize.audio import Recording
+
+
+def whole(recording: Recording) -> Float64[np.ndarray, "1 2"]:
+    """Give a recording, or the part of it that is read, as one region."""
+    return np.array([[recording.start, recording.start + recording.duration]])
+
+
+def clip_regions(
+    regions: Float64[np.ndarray, "m 2"], start: float, end: float
+) -> Float64[np.ndarray, "k 2"]:
+    """Keep what of the regions lies between two times; nothing empty remains."""
+    clipped = np.clip(regions, start, end)
+    return clipped[clipped[:, 1] > clipped[:, 0]]
+
+
+def with_hysteresis(
+    values: Float32[np.ndarray, "n"], upper: float, lower: float
+) -> Bool[np.ndarray, "n"]:
+    """Tell where values are on: from reaching `upper` on until they fall below `lower`."""
+    decided = (values >= upper) | (values < lower)
+    # The last decided place at or before each place; before the first one nothing is on.
+    last = np.maximum.accumulate(np.where(decided, np.arange(len(values)), -1))
+    return (last >= 0) & (values[last] >= upper)
+
+
+def runs(on: Bool[np.ndarray, "n"]) -> Float64[np.ndarray, "m 2"]:
+    """Find the runs of true values: first index, and one past the last."""
+    changes = np.diff(on.astype(np.int8), prepend=0, append=0)
+    return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], axis=1) * 1.0
+
+
+def close_gaps(regions: Float64[np.ndarray, "m 2"], shortest: float) -> Float64[np.ndarray, "k 2"]:
+    """Join sorted regions with gaps shorter than `shortest` seconds between them, or none."""
+    if not len(regions):
+        return regions
+    gaps = regions[1:, 0] - regions[:-1, 1]
+    apart = (gaps >= shortest) & (gaps > 0)
+    return np.stack(
+        [regions[np.append(True, apart), 0], regions[np.append(apart, True), 1]], axis=1
+    )

@@ -1,0 +1,214 @@
+"""silero-vad's shipped network, on whole recordings at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.activity.level import (
+    BLOCK_SECONDS,
+    CHUNK,
+    apply_gain,
+    as_chunks,
+    chunk_levels,
+    gain_curve,
+)
+from diarize.activity.regions import clip_regions, close_gaps, runs, with_hysteresis
+from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+    from diarize.audio import Recording
+
+Hook = Callable[[str, float, float], None]
+
+STEP = "activity"  # the name under which progress is told
+HYSTERESIS = 0.15  # speech ends this much below the threshold at which it begins; as in silero-vad
+LOWEST = 0.01  # probability below which speech ends at any threshold; as in silero-vad
+CONTEXT = 64  # samples of the chunk before that the network sees
+CHUNK_SECONDS = CHUNK / SAMPLE_RATE
+# The probability of a chunk follows the sound by about one chunk: ends of speech are found 70 ms
+# late on the median, beginnings 10 ms.
+LATENCY = CHUNK_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SileroActivity:
+    """Find speech with silero-vad, whatever the level.
+
+    A first pass over the recording measures its level, a second one brings every few seconds of it
+    to one level and asks the network. Its recurrent state runs through the whole recording, so the
+    result does not depend on how that is cut into blocks.
+
+    Attributes:
+        threshold: probability from which on there is speech, 0 to 1.
+        min_speech: seconds; shorter speech is dropped.
+        min_silence: seconds; shorter silence within speech is filled.
+        pad: seconds added on either side of what was found.
+    """
+
+    threshold: float = 0.4
+    min_speech: float = 0.1
+    min_silence: float = 0.2
+    pad: float = 0.03
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold < 1:
+            raise InputError(f"the activity threshold lies between 0 and 1, not {self.threshold}")
+        for name in ("min_speech", "min_silence", "pad"):
+            seconds = getattr(self, name)
+            if not 0 <= seconds < math.inf:
+                raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+
+    def __call__(
+        self, recording: Recording, hook: Hook | None = None
+    ) -> Float64[np.ndarray, "m 2"]:
+        """Find the regions of speech in a recording.
+
+        Args:
+            recording: what `diarize.audio.open_recording` gave.
+            hook: told progress, `hook("activity", done, total)` in seconds over both passes.
+
+        Returns:
+            Sorted, disjoint regions in seconds of the file's time, shape (m, 2).
+
+        Raises:
+            InputError: the recording turns out to be damaged.
+        """
+        factors = gain_curve(chunk_levels(_told(recording, hook, 0.0)))
+        probabilities: list[np.ndarray] = []
+        n_samples = position = 0
+        with _one_thread():
+            network = SileroNetwork()
+            for block in _told(recording, hook, recording.duration):
+                chunks = as_chunks(block)
+                gained = apply_gain(chunks, factors[position : position + len(chunks) + 1])
+                probabilities.append(network(gained))
+                position += len(chunks)
+                n_samples += len(block)
+        return recording.start + self.regions(np.concatenate(probabilities), n_samples)
+
+    def regions(
+        self, probabilities: Float32[np.ndarray, "chunks"], n_samples: int
+    ) -> Float64[np.ndarray, "m 2"]:
+        """Turn the probabilities of 32 ms chunks into regions, in seconds from the first sample."""
+        on = with_hysteresis(
+            probabilities, self.threshold, max(self.threshold - HYSTERESIS, LOWEST)
+        )
+        found = runs(on) * CHUNK_SECONDS
+        duration = n_samples / SAMPLE_RATE
+        # What is on at the very end stays on to the end; all other edges come late.
+        to_the_end = found[:, 1] >= len(probabilities) * CHUNK_SECONDS
+        found -= LATENCY
+        found[to_the_end, 1] = duration
+        found = close_gaps(found, self.min_silence)
+        found = found[found[:, 1] - found[:, 0] >= self.min_speech]
+        padded = close_gaps(found + np.array([-self.pad, self.pad]), 0.0)
+        return clip_regions(padded, 0.0, duration)
+
+
+class SileroNetwork:
+    """The network with its state: probabilities of speech for chunk after chunk.
+
+    The magnitudes of a short-time Fourier transform pass through four convolutions, which reduce
+    each chunk to one vector; an LSTM runs over these, and a last unit gives the probability. All
+    but the LSTM is computed for many chunks at a time. The weights are those that silero-vad ships
+    for 16 kHz (`silero_vad_16k.safetensors`): in simulated conversations, far and noisy ones above
+    all, they miss less speech than those of its TorchScript file.
+    """
+
+    def __init__(self) -> None:
+        self._weights = _weights()
+        self._lstm = _lstm()
+        self._state: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._context = np.zeros(CONTEXT, np.float32)
+
+    def __call__(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "n"]:
+        """Give the probabilities of the chunks that follow those of the last call."""
+        import torch
+
+        before = np.vstack([self._context, chunks[:-1, -CONTEXT:]])
+        self._context = chunks[-1, -CONTEXT:].copy()
+        with torch.inference_mode():
+            encoded = self._encode(torch.from_numpy(np.hstack([before, chunks])))
+            hidden, self._state = self._lstm(encoded[:, None], self._state)
+            weight, bias = self._weights["final_conv.weight"], self._weights["final_conv.bias"]
+            return torch.sigmoid(hidden[:, 0].relu() @ weight[0, :, 0] + bias).numpy()
+
+    def _encode(self, samples: torch.Tensor) -> torch.Tensor:
+        # (n, 576) -> (n, 128)
+        from torch.nn.functional import conv1d, pad
+
+        weights = self._weights
+        mirrored = pad(samples[:, None], (0, CONTEXT), mode="reflect")
+        frames = mirrored[:, 0].unfold(1, 256, 128)  # (n, 4, 256)
+        waves = frames.reshape(-1, 256) @ weights["stft_conv.weight"][:, 0].T
+        power = waves.square_()
+        magnitudes = (power[:, :129] + power[:, 129:]).sqrt_()
+        values = magnitudes.reshape(-1, 4, 129).transpose(1, 2)  # (n, 129, 4)
+        for layer, stride in (("conv1", 1), ("conv2", 2), ("conv3", 2), ("conv4", 1)):
+            weight, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
+            values = conv1d(values, weight, bias, stride=stride, padding=1).relu_()
+        return values[:, :, 0]
+
+
+@cache
+def _weights() -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    # Found, not imported: importing silero_vad sets torch to one thread for good.
+    package = find_spec("silero_vad")
+    if package is None or not package.submodule_search_locations:
+        raise ModuleNotFoundError("silero-vad is not installed: pip install silero-vad")
+    folder = Path(package.submodule_search_locations[0])
+    return load_file(folder / "data" / "silero_vad_16k.safetensors")
+
+
+@cache
+def _lstm() -> torch.nn.LSTM:
+    import torch
+
+    lstm = torch.nn.LSTM(128, 128)
+    state = {
+        f"{kind}_{side}_l0": _weights()[f"lstm_cell.{kind}_{side}"]
+        for kind in ("weight", "bias")
+        for side in ("ih", "hh")
+    }
+    lstm.load_state_dict(state)
+    return lstm
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The steps of an LSTM are too small to share: threads would wait for each other."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _told(
+    recording: Recording, hook: Hook | None, begun: float
+) -> Iterator[Float32[np.ndarray, "_"]]:
+    """The blocks of one of the two passes, which begins `begun` seconds into the work."""
+    done, end = begun, begun + recording.duration
+    for block in recording.blocks(BLOCK_SECONDS):
+        yield block
+        done = min(end, done + len(block) / SAMPLE_RATE)  # the duration may be an estimate
+        if hook is not None:
+            hook(STEP, done, 2 * recording.duration)

@@ -1,0 +1,125 @@
+"""From bytes or arrays to frames of samples, through soundfile first and PyAV where that cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Num
+
+from diarize.audio.inputs import Input
+from diarize.errors import InputError
+
+CHUNK_VALUES = 1 << 17  # samples of all channels that are decoded at a time: memory, not seconds
+MAX_MISSING = 0.5  # seconds by which headers may be wrong; encoders' delays are below 0.1
+
+
+@runtime_checkable
+class Decoder(Protocol):
+    """A recording at its own rate, with its own channels."""
+
+    sample_rate: int
+    n_channels: int
+    n_frames: int  # from the header; may be an estimate
+
+    def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
+        """Decode from frame `first` to the end, a bounded number of frames at a time."""
+        ...
+
+
+def damaged(label: str, readable: float, total: float) -> InputError:
+    """The error of a file whose decoder fails after `readable` of `total` seconds."""
+    of_total = f" of {total:.1f} s" if total - readable >= 0.1 else ""
+    return InputError(
+        f"{label}: is damaged or cut off; it can be read up to {readable:.1f} s{of_total}"
+    )
+
+
+class ArrayDecoder:
+    """Samples that are in memory already: floats as they are, integers by their full scale."""
+
+    def __init__(self, samples: Num[np.ndarray, "frames channels"], sample_rate: int) -> None:
+        self._samples = samples
+        self.sample_rate = sample_rate
+        self.n_frames, self.n_channels = samples.shape
+
+    def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
+        step = max(1, CHUNK_VALUES // self.n_channels)
+        for begin in range(first, self.n_frames, step):
+            yield as_floats(self._samples[begin : begin + step])
+
+
+def as_floats(samples: np.ndarray) -> np.ndarray:
+    """Bring samples of any type to float32 with a full scale of one."""
+    kind = samples.dtype
+    if kind.kind == "u":
+        middle = 2.0 ** (8 * kind.itemsize - 1)
+        return ((samples - middle) / middle).astype(np.float32)
+    if kind.kind == "i":
+        return (samples / 2.0 ** (8 * kind.itemsize - 1)).astype(np.float32)
+    with np.errstate(over="ignore"):  # what does not fit is found as infinite later on
+        return samples.astype(np.float32, copy=False)
+
+
+# How files of other containers begin (place, bytes), and FFmpeg's name of the demuxer. Only these
+# are handed to FFmpeg, which would guess at anything, playlists that name other files included.
+_CONTAINERS = (
+    (4, b"ftyp", "mov"), (4, b"moov", "mov"), (4, b"mdat", "mov"), (4, b"free", "mov"),
+    (4, b"wide", "mov"), (4, b"skip", "mov"), (0, b"\x1aE\xdf\xa3", "matroska"),
+    (8, b"AVI ", "avi"), (8, b"WAVE", "wav"), (8, b"AIF", "aiff"), (0, b"caff", "caf"),
+    (0, b"fLaC", "flac"), (0, b"OggS", "ogg"), (0, b"0&\xb2u", "asf"), (0, b"FLV", "flv"),
+    (0, b"#!AMR", "amr"), (0, b"\x0bw", "ac3"), (0, b"wvpk", "wv"), (0, b"MAC ", "ape"),
+    (0, b"TTA", "tta"), (0, b"\0\0\x01\xba", "mpeg"), (188, b"G", "mpegts"),
+    (0, b"\xff\xf1", "aac"), (0, b"\xff\xf9", "aac"), (0, b"\xff", "mp3"), (0, b"ID3", "mp3"),
+)  # fmt: skip
+
+
+def open_decoder(source: Input) -> Decoder:
+    """Find what can decode a file.
+
+    Raises:
+        InputError: nothing can; the reason is told in words.
+    """
+    import soundfile
+
+    from diarize.audio.sndfile import SoundFileDecoder
+
+    try:
+        return SoundFileDecoder(source)
+    except soundfile.LibsndfileError as error:
+        reason = error
+    with source.open() as view:
+        head = view.read(512) or b""
+    demuxer = _find_demuxer(head)
+    if demuxer is None:
+        raise InputError(f"{source.label}: {_what_is(head)}") from reason
+    try:
+        from diarize.audio.containers import ContainerDecoder
+    except ModuleNotFoundError as error:
+        if error.name != "av":
+            raise
+        raise InputError(
+            f"{source.label}: this kind of file is read through PyAV, which is not installed: "
+            "pip install 'diarize-sets[av]'"
+        ) from reason
+    return ContainerDecoder(source, demuxer)
+
+
+def _find_demuxer(head: bytes) -> str | None:
+    for place, magic, name in _CONTAINERS:
+        # A transport stream has its one letter at the start of each packet.
+        if head[place:].startswith(magic) and (name != "mpegts" or head[:1] == magic):
+            return name
+    return None
+
+
+def _what_is(head: bytes) -> str:
+    text = head.decode("utf-8", errors="ignore")
+    if text and len(text.encode()) >= len(head) - 3 and (text.isprintable() or _is_lines(text)):
+        return "is text, not a recording"
+    return "is not a recording in a format that can be read"
+
+
+def _is_lines(text: str) -> bool:
+    return all(line.isprintable() for line in text.replace("\t", " ").splitlines())

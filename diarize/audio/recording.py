@@ -1,0 +1,234 @@
+"""A recording: where it comes from, how long it is, and its samples block by block."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio.decoders import ArrayDecoder, Decoder, open_decoder
+from diarize.audio.inputs import make_input
+from diarize.errors import InputError
+
+SAMPLE_RATE = 16_000  # Hz, of all that follows
+RATES = (1_000, 384_000)  # Hz, of the recordings that are taken
+MAX_CHANNELS = 1024  # as libsndfile; more is an array the wrong way round
+_MARGIN = 1  # seconds read around a part: the resampler's filter reaches 0.2 s at 1 kHz
+
+Source = str | os.PathLike[str] | BinaryIO | tuple[np.ndarray, int]
+
+
+@dataclass(frozen=True, repr=False)
+class Recording:
+    """A recording, or a part of it, as 16 kHz mono; made by `open_recording`.
+
+    Attributes:
+        uri: the file's stem with white space as "_"; "stdin" or "audio" where there is no file.
+        label: how messages call it.
+        n_channels: channels of the file.
+        sample_rate: Hz, of the file.
+        start: seconds into the file at which `blocks` begins.
+        duration: seconds that `blocks` gives; from the file's header, so it may be an estimate.
+        channel: the one channel that is read, from 0; None: the mean of all.
+    """
+
+    uri: str
+    label: str
+    n_channels: int
+    sample_rate: int
+    start: float
+    duration: float
+    channel: int | None
+    _decoder: Decoder
+    _first: int  # of the samples at 16 kHz
+    _last: int | None  # one past the last one; None: the end of the file
+
+    def __repr__(self) -> str:
+        what = "" if self.channel is None else f", channel {self.channel}"
+        return f"<Recording {self.label}: {self.duration:.3f} s from {self.start:.3f} s{what}>"
+
+    def blocks(self, seconds: float = 30.0) -> Iterator[Float32[np.ndarray, "samples"]]:
+        """Decode, mix and resample, block by block; can be called several times.
+
+        Args:
+            seconds: length of all blocks but the last. The samples do not depend on it.
+
+        Raises:
+            InputError: the file is damaged, holds no samples, or samples that are no numbers.
+        """
+        size = max(1, round(seconds * SAMPLE_RATE))
+        pieces: list[np.ndarray] = []
+        held = 0
+        empty = True
+        for piece in self._pieces():
+            empty = False
+            pieces.append(piece)
+            held += len(piece)
+            if held < size:
+                continue
+            joined = np.concatenate(pieces)
+            whole = held - held % size
+            for begin in range(0, whole, size):
+                yield joined[begin : begin + size].copy()
+            pieces, held = [joined[whole:]], held - whole
+        if empty:
+            raise InputError(f"{self.label}: holds no samples")
+        if held:
+            yield np.concatenate(pieces)
+
+    def by_channel(self) -> list[Recording]:
+        """Give each channel as a recording of its own; what was spooled is shared."""
+        return [replace(self, channel=channel) for channel in range(self.n_channels)]
+
+    def _pieces(self) -> Iterator[np.ndarray]:
+        """The part's samples at 16 kHz, in pieces that depend on the file only."""
+        # Reading begins on a whole second, where input and output samples coincide at any rate.
+        second = max(0, self._first // SAMPLE_RATE - _MARGIN)
+        stop = None
+        if self._last is not None:
+            stop = (-(-self._last // SAMPLE_RATE) + _MARGIN) * self.sample_rate
+        mixed = self._mixed(second * self.sample_rate, stop)
+        position = second * SAMPLE_RATE
+        for piece in _resampled(mixed, self.sample_rate):
+            begin = max(0, self._first - position)
+            end = len(piece) if self._last is None else max(0, self._last - position)
+            position += len(piece)
+            if piece[begin:end].size:
+                yield piece[begin:end]
+
+    def _mixed(self, first: int, stop: int | None) -> Iterator[np.ndarray]:
+        """One channel at the file's rate, from frame `first` to `stop`."""
+        weights = np.full(self.n_channels, 1 / self.n_channels, np.float32)
+        position = first
+        for chunk in self._decoder.chunks(first):
+            if self.channel is not None:
+                mono = chunk[:, self.channel]
+            elif self.n_channels == 1:
+                mono = chunk[:, 0]
+            else:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    mono = chunk @ weights
+            if stop is not None:
+                mono = mono[: stop - position]
+            finite = np.isfinite(mono)
+            if not finite.all():
+                time = (position + int(np.argmin(finite))) / self.sample_rate
+                raise InputError(f"{self.label}: the sample at {time:.3f} s is not a finite number")
+            yield np.ascontiguousarray(mono)
+            position += len(mono)
+            if stop is not None and position >= stop:
+                return
+
+
+def open_recording(
+    source: Source,
+    *,
+    channel: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+) -> Recording:
+    """Open any recording; nothing but its header is read yet.
+
+    wav, flac, ogg, opus, mp3, aiff, caf and what else libsndfile knows; m4a, mp4, webm and other
+    containers through PyAV, if it is installed. A file whose decoder fails on the way, or that ends
+    before its header says, is refused when `Recording.blocks` comes to that place; of an
+    uncompressed file that was cut off, what is there is read.
+
+    Args:
+        source: a path; "-" for a file on standard input; a binary file object, read from its
+            beginning; or `(samples, sample_rate)` with samples of shape `(n,)` or `(n, channels)`,
+            floats or integers (scaled by their full scale).
+        channel: read only this channel, from 0; None: mix all channels to their mean.
+        start: seconds into the file; None: its beginning. Times stay those of the file.
+        end: seconds into the file; None, or behind its end: its end.
+
+    Raises:
+        InputError: not a recording that can be read (missing, a folder, empty, in no known format,
+            no samples), no such channel, no such part.
+    """
+    if isinstance(source, tuple):
+        uri = label = "audio"
+        decoder: Decoder = _from_array(*source)
+    else:
+        made = make_input(source)
+        uri, label = made.uri, made.label
+        decoder = open_decoder(made)
+    if not RATES[0] <= decoder.sample_rate <= RATES[1]:
+        raise InputError(
+            f"{label}: has a sample rate of {decoder.sample_rate} Hz; "
+            f"rates from {RATES[0]} to {RATES[1]} Hz can be read"
+        )
+    if decoder.n_frames <= 0:
+        raise InputError(f"{label}: holds no samples")
+    if channel is not None and not 0 <= channel < decoder.n_channels:
+        raise InputError(
+            f"{label}: has {decoder.n_channels} channel(s), counted from 0; there is no {channel}"
+        )
+    total = decoder.n_frames / decoder.sample_rate
+    first, last = _part(label, start, end, total)
+    return Recording(
+        uri=uri,
+        label=label,
+        n_channels=decoder.n_channels,
+        sample_rate=decoder.sample_rate,
+        start=first / SAMPLE_RATE,
+        duration=(total if last is None else last / SAMPLE_RATE) - first / SAMPLE_RATE,
+        channel=channel,
+        _decoder=decoder,
+        _first=first,
+        _last=last,
+    )
+
+
+def _part(
+    label: str, start: float | None, end: float | None, total: float
+) -> tuple[int, int | None]:
+    """The samples at 16 kHz that lie between two times."""
+    for name, value in (("start", start), ("end", end)):
+        if value is not None and (math.isnan(value) or value < 0):
+            raise InputError(f"{label}: {name} is {value} s; it must not be negative")
+    begin = start or 0.0
+    if end is not None and end <= begin:
+        raise InputError(f"{label}: the part ends at {end:g} s, but starts at {begin:g} s")
+    if begin >= total:
+        raise InputError(f"{label}: start is {begin:g} s, but the recording ends at {total:.3f} s")
+    first = round(begin * SAMPLE_RATE)
+    if end is None or end >= total:
+        return first, None
+    return first, max(first + 1, round(end * SAMPLE_RATE))
+
+
+def _from_array(samples: Any, sample_rate: Any) -> ArrayDecoder:
+    values = np.asarray(samples)
+    if values.dtype.kind not in "iuf" or values.ndim not in (1, 2):
+        raise InputError(
+            "audio: samples are real numbers of shape (n,) or (n, channels), not "
+            f"{values.dtype} of shape {values.shape}"
+        )
+    values = values[:, None] if values.ndim == 1 else values
+    if not 1 <= values.shape[1] <= MAX_CHANNELS:
+        raise InputError(
+            f"audio: {values.shape[1]} channels; samples have the shape (n,) or (n, channels)"
+        )
+    rate = float(sample_rate)
+    if not rate.is_integer():
+        raise InputError(f"audio: the sample rate is a whole number of Hz, not {sample_rate}")
+    return ArrayDecoder(values, int(rate))
+
+
+def _resampled(pieces: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
+    """Bring pieces of a signal to 16 kHz, one after the other."""
+    if rate == SAMPLE_RATE:
+        yield from pieces
+        return
+    import soxr
+
+    stream = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
+    for piece in pieces:
+        yield stream.resample_chunk(piece)
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
