@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from diarize import __version__
-from diarize.cli import plot, score
+from diarize.cli import backends, cluster, embed, plot, run, score, simulate, train
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
 
 app = typer.Typer(
@@ -25,7 +25,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(score.score)
+for command in (
+    run.run,
+    score.score,
+    embed.embed,
+    cluster.cluster,
+    backends.backends,
+    simulate.simulate,
+):
+    app.command()(command)
+app.add_typer(train.app, name="train")
 app.add_typer(plot.app, name="plot")
 app.add_typer(plot.app, name="plot")
 

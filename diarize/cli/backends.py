@@ -1,0 +1,33 @@
+"""`diarize backends`: which clusterings there are."""
+
+from __future__ import annotations
+
+
+def backends() -> None:
+    """List the clusterings that --backend knows."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from diarize import clustering
+    from diarize.cli.tables import print_table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("overlap", no_wrap=True)
+    table.add_column("needs the truth", no_wrap=True)
+    table.add_column("what it does")
+    for name in clustering.BACKENDS:
+        estimator = clustering.make(name)
+        needs_truth = estimator.__sklearn_tags__().target_tags.required
+        table.add_row(
+            name,
+            _say(getattr(estimator, "finds_overlap", True)),
+            _say(needs_truth),
+            Text(clustering.describe(name)),
+        )
+    print_table(table)
+
+
+def _say(yes: bool) -> str:
+    return "yes" if yes else "no"

@@ -1,0 +1,126 @@
+"""`diarize cluster`: a table of embeddings to sets of speakers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    from diarize.formats.embeddings import Embeddings
+
+# What has an option of its own, by the name that a backend knows it by.
+_OWN_OPTIONS = {
+    "n_speakers": "--num-speakers",
+    "max_set_size": "--max-set-size",
+    "random_state": "--seed",
+    "compose": "--compose",
+}
+
+
+def cluster(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.npz", help="Vectors: an array `embeddings`, as `diarize embed` writes it."
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option(metavar="FILE.json", help="Where the sets go; - is standard output.")
+    ],
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
+    ] = "ckm",
+    num_speakers: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of speakers [default: inferred]")
+    ] = None,
+    max_set_size: Annotated[
+        int, typer.Option(metavar="D", help="Most speakers of one row; 1: no composition.")
+    ] = 2,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    compose: Annotated[
+        str,
+        typer.Option(
+            metavar="model|max|sum|mean",
+            help="Where several speakers lie: the g of the model that FILE.npz names, or plain.",
+        ),
+    ] = "model",
+    truth: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="True sets, for backends that need the truth."),
+    ] = None,
+) -> None:
+    """Cluster vectors into sets of speakers, one set per row.
+
+    FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
+    """
+    from diarize import clustering
+    from diarize.cli.messages import note
+    from diarize.cli.params import parse_params
+    from diarize.files import atomic_output, require_writable
+    from diarize.formats.embeddings import read_embeddings
+    from diarize.formats.sets import read_sets, sets_text
+
+    params = parse_params(param or [])
+    for name, option in _OWN_OPTIONS.items():
+        if name in params:
+            raise InputError(f"-p {name}: use {option}")
+    estimator = clustering.make(
+        backend,
+        n_speakers=num_speakers,
+        max_set_size=max_set_size,
+        random_state=seed,
+        **params,
+    )
+    true_sets = None if truth is None else read_sets(truth)
+    if true_sets is None and estimator.__sklearn_tags__().target_tags.required:
+        raise InputError(f"backend {backend} needs the true sets: give --truth")
+    if out != "-":
+        require_writable(out)
+    content = read_embeddings(file)
+    if max_set_size > 1:
+        estimator.set_params(compose=_composition(compose, content, file))
+
+    estimator.fit(content.embeddings, true_sets)
+    if estimator.sampled_ is not None:
+        rows = len(content.embeddings)
+        note(f"clustered {estimator.sampled_} of {rows} rows; the others went to the nearest set")
+    text = sets_text(estimator.sets_, backend)
+    if out == "-":
+        print(text, end="")
+        return
+    with atomic_output(out, "w") as stream:
+        stream.write(text)
+
+
+def _composition(name: str, content: Embeddings, file: Path) -> Any:
+    """The function g that `--compose` asks for."""
+    from diarize.clustering.composition import PLAIN
+
+    if name in PLAIN:
+        return PLAIN[name]
+    if name != "model":
+        raise InputError(f"compose {name}: not one of model, {', '.join(PLAIN)}")
+    if content.model is None:
+        raise InputError(
+            f"{file}: no model is named in it; give --compose {', '.join(PLAIN)}, or "
+            "--max-set-size 1"
+        )
+    from diarize.embedding.weights import find_model, load_model, sha256
+
+    model = load_model(content.model)
+    if content.model_sha256 not in (None, sha256(find_model(content.model))):
+        raise InputError(f"{file}: made with other weights than those of {content.model} here")
+    dimension = content.embeddings.shape[1]
+    if dimension != model.config.dim:
+        raise InputError(
+            f"{file}: vectors of {dimension} dimensions, but {content.model} has {model.config.dim}"
+        )
+    return model.compose

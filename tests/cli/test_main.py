@@ -1,0 +1,112 @@
+"""What holds for every command: exit codes, one line on stderr, light imports."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from diarize import __version__
+from diarize.cli import run_command
+
+HEAVY = ("torch", "librosa", "sklearn", "scipy", "pandas", "numpy", "pyannote", "matplotlib")
+
+
+def start(arguments: Sequence[str], repo_root: Path, **streams: int) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(repo_root)}
+    command = [sys.executable, "-m", "diarize", *arguments]
+    return subprocess.Popen(command, env=environment, text=True, **streams)
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["--version"]) == 0
+    assert capsys.readouterr().out == f"diarize {__version__}\n"
+    assert run_command(["--help"]) == 0
+    shown = capsys.readouterr().out
+    commands = ("run", "score", "embed", "cluster", "backends", "simulate", "train", "plot")
+    for name in commands:
+        assert re.search(rf"^  {name} ", shown, re.MULTILINE)
+        assert run_command([name, "--help"]) == 0
+        assert f"Usage: diarize {name}" in capsys.readouterr().out
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("Usage: diarize")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["scor"], "No such command 'scor'"),
+        (["--colour"], "No such option"),
+        (["score"], "Missing argument 'REF'"),
+        (["score", "a", "b", "c"], "Got unexpected extra argument"),
+        (["score", "a", "b", "--collar", "much"], "Invalid value for '--collar'"),
+        (["score", "a", "b", "--collar", "-1"], "Invalid value for '--collar'"),
+        (["score", "a", "b", "--collar"], "Option '--collar' requires an argument"),
+        (["score", "missing.rttm", "b"], "missing.rttm: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_used_gives_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
+) -> None:
+    assert run_command(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("diarize: error: ")
+    assert captured.err.count("\n") == 1
+    assert reason in captured.err
+
+
+def test_help_imports_nothing_heavy(repo_root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "diarize", "--help"],
+        cwd=repo_root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "diarize.cli" in imported
+    assert not {name for name in imported if name.partition(".")[0] in HEAVY}
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_cleanly(
+    repo_root: Path, tmp_path: Path, sent: signal.Signals, status: int
+) -> None:
+    os.mkfifo(tmp_path / "ref.rttm")
+    process = start(["score", str(tmp_path / "ref.rttm"), "hyp"], repo_root, stderr=subprocess.PIPE)
+    with open(tmp_path / "ref.rttm", "w"):  # waits until the command reads
+        process.send_signal(sent)
+        _, message = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert message == ("diarize: error: interrupted\n" if sent == signal.SIGINT else "")
+
+
+def test_a_reader_that_goes_away_is_no_news(repo_root: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start(["--help"], repo_root, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 1
+
+
+def test_a_full_disk_behind_standard_output(repo_root: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with open("/dev/full", "w") as full:
+        process = start(["--version"], repo_root, stdout=full.fileno(), stderr=subprocess.PIPE)
+        message = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert message == "diarize: error: No space left on device\n"

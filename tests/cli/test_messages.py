@@ -1,0 +1,39 @@
+"""Exit codes and lines for exceptions."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+
+import pytest
+
+from diarize.cli.messages import explain, show_warnings_as_notes
+from diarize.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "line"),
+    [
+        (InputError("a.wav: empty"), 2, "a.wav: empty"),
+        (ValueError("two\n  lines"), 2, "two lines"),
+        (OSError(errno.ENOSPC, "No space left", "out.rttm"), 1, "out.rttm: No space left"),
+        (OSError(errno.EIO, "Input/output error"), 1, "Input/output error"),
+        (OSError("odd"), 1, "OSError: odd"),
+        (MemoryError(), 1, "out of memory"),
+        (RuntimeError("CUDA\nfailed"), 1, "RuntimeError: CUDA failed"),
+    ],
+)
+def test_explain(problem: BaseException, status: int, line: str) -> None:
+    assert explain(problem) == (status, line)
+
+
+def test_warnings_are_notes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
+    show_warnings_as_notes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        shown = warnings.showwarning
+        shown(UserWarning("not\nconverged"), UserWarning, "file.py", 3)
+    assert capsys.readouterr().err == "diarize: note: not converged\n"

@@ -1,0 +1,47 @@
+"""NAME=VALUE pairs."""
+
+from __future__ import annotations
+
+import pytest
+
+from diarize.cli.params import parse_params
+from diarize.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("-3", -3),
+        ("0.5", 0.5),
+        ("1e-3", 0.001),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("False", False),
+        ("none", None),
+        ("ward", "ward"),
+        ("a=b", "a=b"),
+        ("", ""),
+    ],
+)
+def test_values(text: str, value: object) -> None:
+    (found,) = parse_params([f"name={text}"]).values()
+    assert (type(found), found) == (type(value), value)
+
+
+def test_names() -> None:
+    assert parse_params(["n-restarts=3", " b = 2 "]) == {"n_restarts": 3, "b": 2}
+    assert parse_params([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        (["x"], "-p 'x': NAME=VALUE expected"),
+        (["=3"], "-p '=3': NAME=VALUE expected"),
+        (["x=1", "x=2"], "-p x: given twice"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(pairs: list[str], reason: str) -> None:
+    with pytest.raises(InputError, match=f"^{reason}$"):
+        parse_params(pairs)

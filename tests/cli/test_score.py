@@ -1,0 +1,93 @@
+"""`diarize score`: what it prints."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+import diarize.cli.score as module
+from diarize.cli import run_command
+from diarize.scoring import score_files
+
+REFERENCE = """\
+SPEAKER Gespräch_Zoë 1 0 10 <NA> <NA> Zoë <NA> <NA>
+SPEAKER b[1] 1 0 5 <NA> <NA> A <NA> <NA>
+"""
+HYPOTHESIS = """\
+SPEAKER Gespräch_Zoë 1 1 10 <NA> <NA> x <NA> <NA>
+SPEAKER c 1 0 5 <NA> <NA> A <NA> <NA>
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    (tmp_path / "ref.rttm").write_text(REFERENCE, encoding="utf-8")
+    (tmp_path / "hyp.rttm").write_text(HYPOTHESIS, encoding="utf-8")
+    return [str(tmp_path / "ref.rttm"), str(tmp_path / "hyp.rttm")]
+
+
+def test_the_table(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["score", *files]) == 0
+    captured = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:] for line in captured.out.splitlines() if line.strip()}
+    # missed 1 of 10, false alarm 1; shared 9 of 11; 900 of 1000 frames against silence
+    assert rows["Gespräch_Zoë"][:5] == ["20.00", "10.00", "10.00", "0.00", "18.18"]
+    assert rows["b[1]"] == ["100.00", "100.00", "0.00", "0.00", "100.00", "100.00", "1.00", "5.00"]
+    assert rows["TOTAL"][0] == "46.67"  # (1 + 1 + 5) / 15
+    assert "DER with no collar, overlap scored, whole recordings." in captured.out
+    assert captured.err == (
+        "diarize: note: no hypothesis, counted as empty: b[1]\n"
+        "diarize: note: no reference, left out: c\n"
+    )
+
+
+def test_json_is_one_object(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["score", *files, "--json", "--collar", "0.5"]) == 0
+    captured = capsys.readouterr()
+    content = json.loads(captured.out)
+    assert list(content) == ["total", "files"]
+    assert list(content["files"]) == ["Gespräch_Zoë", "b[1]"]
+    # 0.5 to 9.5 is scored: 0.5-1 missed, 0.5 of 9; 10.5-11 false alarm
+    assert content["files"]["Gespräch_Zoë"]["der"] == pytest.approx(1 / 9)
+    assert "DER with collar of 0.5 s per side, overlap scored" in captured.err
+
+
+def test_uem_and_skipped_overlap(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all.uem").write_text("Gespräch_Zoë 1 0 2\n", encoding="utf-8")
+    command = ["score", *files, "--uem", str(tmp_path / "all.uem"), "--skip-overlap", "--json"]
+    assert run_command(command) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["total"]["der"] == 0.5
+    assert "not in the UEM, left out: b[1]" in captured.err
+    assert "DER with no collar, overlap skipped, regions of the UEM" in captured.err
+
+
+def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("ref", "hyp"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.rttm").write_text(REFERENCE.splitlines()[1] + "\n")
+        (tmp_path / folder / "quiet.rttm").write_text("")
+    assert run_command(["score", str(tmp_path / "ref"), str(tmp_path / "hyp"), "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["total"]["der"] == 0.0
+    assert content["files"]["quiet"]["der"] is None
+
+
+def test_a_damaged_file_is_named(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path(files[1]).write_text("SPEAKER a 1 0 -5 <NA> <NA> A <NA> <NA>\n")
+    assert run_command(["score", *files]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"diarize: error: {files[1]}, line 1: the duration -5 is negative\n"
+
+
+def test_the_options_are_those_of_the_function() -> None:
+    command = inspect.signature(module.score).parameters
+    function = inspect.signature(score_files).parameters
+    for name in ("uem", "collar", "skip_overlap"):
+        assert command[name].default == function[name].default
