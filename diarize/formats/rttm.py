@@ -83,21 +83,28 @@ def read_rttm(source: Source) -> dict[str, Annotation]:
     """
     annotations: dict[str, Annotation] = {}
     for track, (fields, number, name) in enumerate(records(source)):
-        if fields[0].upper() in _OTHER_TYPES:
-            if len(fields) > 1:
-                annotations.setdefault(fields[1], Annotation(uri=fields[1]))
-            continue
         try:
-            line = RttmLine.from_fields(fields)
+            line = _turn_of(fields)
         except ValueError as error:
             raise InputError(f"{name}, line {number}: {error}") from None
-        annotation = annotations.setdefault(line.uri, Annotation(uri=line.uri))
+        uri = fields[1]
+        if uri not in annotations:
+            annotations[uri] = Annotation(uri=uri)
+        if line is None:
+            continue
         turn = Segment(
             round(line.start, _READ_DECIMALS), round(line.start + line.duration, _READ_DECIMALS)
         )
         if turn:
-            annotation[turn, track] = line.speaker
+            annotations[uri][turn, track] = line.speaker
     return annotations
+
+
+def _turn_of(fields: list[str]) -> RttmLine | None:
+    """The turn of a line; None for a line of another type of the standard."""
+    if len(fields) > 1 and fields[0].upper() in _OTHER_TYPES:
+        return None
+    return RttmLine.from_fields(fields)
 
 
 def rttm_text(annotation: Annotation) -> str:
