@@ -1,0 +1,60 @@
+"""Clusterings of vectors into sets of speakers: one file per algorithm, one contract.
+
+The table below maps a name to its class; nothing is imported before it is asked for. The package
+knows nothing of audio or files and can be used on any vectors.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+BACKENDS: dict[str, str] = {
+    "ckm": "diarize.clustering.ckm:CKM",
+    "gcr": "diarize.clustering.gcr:GCR",
+    "ac": "diarize.clustering.agglomerative:Agglomerative",
+    "oracle": "diarize.clustering.oracle:Oracle",
+}
+"""Name -> "module:Class"."""
+
+
+def make(name: str, **params: Any) -> Any:
+    """The clustering of that name, an estimator that has not been fitted.
+
+    Raises:
+        ValueError: there is no such backend, or it has no such option; the message says which
+            there are.
+    """
+    backend = _load(name)
+    known = backend().get_params(deep=False)
+    for option in params:
+        if option not in known:
+            near = get_close_matches(option, known)
+            raise ValueError(
+                f"backend {name} has no option {option!r}"
+                + (f" (did you mean {' or '.join(near)}?)" if near else "")
+                + f"; it has {', '.join(sorted(known))}"
+            )
+    return backend(**params)
+
+
+def describe(name: str) -> str:
+    """One line on what the backend does.
+
+    Raises:
+        ValueError: there is no such backend.
+    """
+    return str(_load(name).__doc__).strip().splitlines()[0]
+
+
+def _load(name: str) -> Any:
+    if name not in BACKENDS:
+        near = get_close_matches(name.lower(), BACKENDS, cutoff=0.5)
+        raise ValueError(
+            f"there is no backend {name!r}"
+            + (f" (did you mean {' or '.join(near)}?)" if near else "")
+            + f"; there are {', '.join(BACKENDS)}"
+        )
+    module, _, class_name = BACKENDS[name].partition(":")
+    return getattr(import_module(module), class_name)

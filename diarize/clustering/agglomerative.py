@@ -1,0 +1,133 @@
+"""Agglomerative clustering by Ward's criterion: single speakers only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from diarize.clustering.assignment import cluster_means
+from diarize.clustering.base import (
+    Regions,
+    Rows,
+    SampledClusterer,
+    SpeakerBounds,
+    check_number,
+)
+from diarize.clustering.composition import Compose
+from diarize.clustering.selection import Criterion
+from diarize.sets import SpeakerSets
+
+BLOCK = 512
+"""Rows whose distances are computed in one matrix product."""
+
+
+class Agglomerative(SampledClusterer):
+    """Agglomerative clustering with Ward's criterion: every row holds one speaker.
+
+    Args:
+        n_speakers: clusters; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: known to all clusterings; the sets of this one have one speaker.
+        compose: known to all clusterings, and not used here.
+        distance_threshold: clusters at this height of the tree or above are not merged, within
+            the bounds on speakers; None: the number is inferred by `selection`.
+        count_penalty: factor on the penalty of speakers when their number is inferred.
+        sample_size: rows fitted at most, since memory grows with their square; None: all.
+        random_state: seed of the sample.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        distance_threshold: float | None = None,
+        count_penalty: float = 1.0,
+        sample_size: int | None = 5_000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.distance_threshold = distance_threshold
+        self.count_penalty = count_penalty
+        self.sample_size = sample_size
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_number("count_penalty", self.count_penalty)
+        if self.distance_threshold is not None:
+            check_number("distance_threshold", self.distance_threshold)
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        tree = ward_tree(rows)
+        if self.distance_threshold is not None:
+            apart = 1 + int((tree[:, 2] >= self.distance_threshold).sum())
+            k = min(max(apart, bounds.low), bounds.high)
+        else:
+            k = self._infer(rows, tree, bounds)
+        labels = cut(tree, k)
+        means = cluster_means(rows, labels, k)
+        return Regions(labels, SpeakerSets(np.eye(k)), means, np.zeros(k), means)
+
+    def _infer(
+        self, rows: Rows, tree: Float64[np.ndarray, "merges 4"], bounds: SpeakerBounds
+    ) -> int:
+        """The number of speakers that the criterion likes best."""
+        criterion = Criterion.of(rows, self.count_penalty)
+        # A merge at height h adds h^2 / 2 to the sum of squared distances.
+        added = np.concatenate([[0.0], np.cumsum(tree[:, 2] ** 2 / 2)])
+        values = [
+            criterion(added[len(rows) - k], np.bincount(cut(tree, k)).astype(np.float64), k)
+            for k in range(bounds.low, bounds.high + 1)
+        ]
+        return bounds.low + int(np.argmin(values))
+
+
+def ward_tree(rows: Rows) -> Float64[np.ndarray, "merges 4"]:
+    """The n - 1 merges of Ward's criterion, in scipy's form: two clusters, height, size."""
+    from scipy.cluster.hierarchy import linkage
+
+    n = len(rows)
+    if n == 1:
+        return np.zeros((0, 4))
+    centered = rows - rows.mean(axis=0, dtype=np.float64)
+    squares = (centered**2).sum(axis=1)
+    distances = np.empty(n * (n - 1) // 2)
+    filled = 0
+    for start in range(0, n, BLOCK):
+        block = centered[start : start + BLOCK]
+        products = squares[start : start + BLOCK, None] + squares - 2 * (block @ centered.T)
+        for i, row in enumerate(products):
+            ahead = row[start + i + 1 :]
+            distances[filled : filled + len(ahead)] = ahead
+            filled += len(ahead)
+    np.sqrt(np.maximum(distances, 0, out=distances), out=distances)
+    return linkage(distances, "ward")
+
+
+def cut(tree: Float64[np.ndarray, "merges 4"], n_clusters: int) -> Int64[np.ndarray, " n"]:
+    """Labels of exactly so many clusters: the tree without its last merges, ties or not."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(tree) + 1
+    merges = n - n_clusters
+    parents = np.repeat(n + np.arange(merges), 2)
+    children = tree[:merges, :2].astype(np.int64).reshape(-1)
+    nodes = n + merges
+    graph = coo_array((np.ones(len(parents)), (children, parents)), shape=(nodes, nodes))
+    return connected_components(graph, directed=False)[1][:n].astype(np.int64)

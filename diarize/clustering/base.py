@@ -1,0 +1,269 @@
+"""The contract of every clustering: what goes in, what comes out, and how speakers are counted."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from jaxtyping import Float, Float64, Int64
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from diarize.clustering.assignment import Assignment
+from diarize.clustering.composition import Compose
+from diarize.sets import SpeakerSets
+
+Rows = Float[np.ndarray, "n p"]
+
+MAX_SPEAKERS = 20
+"""Most speakers looked for when no bound is given; `max_speakers` may be larger."""
+
+
+@dataclass(frozen=True)
+class SpeakerBounds:
+    """How many speakers the answer may have, from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def resolve(
+        cls,
+        n_speakers: int | None,
+        min_speakers: int | None,
+        max_speakers: int | None,
+        n_rows: int,
+    ) -> SpeakerBounds:
+        """Bounds for n rows.
+
+        Raises:
+            ValueError: a number is not a positive integer, they contradict each other, or more
+                speakers are asked for than there are rows.
+        """
+        for name, value in (
+            ("n_speakers", n_speakers),
+            ("min_speakers", min_speakers),
+            ("max_speakers", max_speakers),
+        ):
+            if value is not None:
+                check_integer(name, value)
+        low = n_speakers or min_speakers or 1
+        high = n_speakers or max_speakers or max(low, MAX_SPEAKERS)
+        if n_speakers is None and low > high:
+            raise ValueError(f"min_speakers={low} is more than max_speakers={high}")
+        if n_speakers is not None and not (min_speakers or 1) <= n_speakers <= (
+            max_speakers or n_speakers
+        ):
+            raise ValueError(
+                f"n_speakers={n_speakers} contradicts min_speakers={min_speakers}, "
+                f"max_speakers={max_speakers}"
+            )
+        if low > n_rows > 0:
+            raise ValueError(f"{low} speakers asked for, but there are only {n_rows} rows")
+        return cls(low, min(high, n_rows))
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What a clustering learned: places in space, and the set of speakers each stands for."""
+
+    ids: Int64[np.ndarray, " n"]  # region of each row that was fitted
+    sets: SpeakerSets  # (m, k): who is in a region
+    centers: Float64[np.ndarray, "m p"]
+    offsets: Float64[np.ndarray, " m"]  # added to the squared distance from a center
+    centroids: Float64[np.ndarray, "k p"]  # of the speakers
+
+
+class ConvergenceMonitor:
+    """History of an objective that falls, for several restarts in step.
+
+    Attributes:
+        history: one array (r,) per step.
+        settled: which restarts have stopped improving, shape (r,).
+    """
+
+    def __init__(self, n_restarts: int) -> None:
+        self.history: list[Float64[np.ndarray, " r"]] = []
+        self.settled = np.zeros(n_restarts, dtype=bool)
+
+    def keep(self, restarts: np.ndarray) -> None:
+        """Forget the other restarts."""
+        self.history = [values[restarts] for values in self.history]
+        self.settled = self.settled[restarts]
+
+
+class Clusterer(ClusterMixin, BaseEstimator):
+    """A scikit-learn estimator that answers sets of speakers.
+
+    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only.
+
+    Attributes:
+        sets_: SpeakerSets of the rows, speakers in order of first appearance.
+        labels_: id (n,) of each row's set, for scikit-learn's metrics.
+        n_speakers_: speakers that hold at least one row.
+        centroids_: their centroids, float64 of shape (n_speakers_, p).
+        sampled_: how many rows the fit saw, the others being assigned to the nearest set;
+            None where it saw all.
+    """
+
+    sets_: SpeakerSets
+    labels_: Int64[np.ndarray, " n"]
+    n_speakers_: int
+    n_features_in_: int
+    centroids_: Float64[np.ndarray, "k p"]
+    sampled_: int | None
+
+    takes_links = False
+    """Whether `fit` can use `must_link` and `cannot_link`."""
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.max_set_size = max_set_size
+        self.compose = compose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
+
+        Raises:
+            ValueError: X or an option cannot be used; one line says why.
+        """
+        rows = check_rows(X)
+        for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
+            if links is not None and len(links) and not self.takes_links:
+                raise ValueError(f"{type(self).__name__} cannot use {name}")
+        check_integer("max_set_size", self.max_set_size)
+        if self.max_set_size > 1 and self.compose is None:
+            raise ValueError(
+                f"max_set_size={self.max_set_size} needs a composition function: give compose, "
+                "or max_set_size=1"
+            )
+        self._check_options()
+        self.n_features_in_ = rows.shape[1]
+        self.sampled_ = None
+        bounds = SpeakerBounds.resolve(
+            self.n_speakers, self.min_speakers, self.max_speakers, len(rows)
+        )
+        generator = as_generator(self.random_state)
+        sets, centroids = self._fit(rows, y, bounds, generator)
+        order = sets.appearance
+        self.sets_ = sets.by_first_appearance()
+        self.labels_ = self.sets_.labels
+        self.n_speakers_ = len(order)
+        self.centroids_ = centroids[order]
+        return self
+
+    def _check_options(self) -> None:
+        """Raise ValueError for values of own options that cannot be used."""
+
+    def _fit(
+        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+        """Sets of the rows and centroids of the speakers."""
+        raise NotImplementedError
+
+
+class SampledClusterer(Clusterer):
+    """A clustering that fits a sample of many rows, and assigns the rest to the nearest set."""
+
+    sample_size: int | None
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        """Fit these rows, at least one."""
+        raise NotImplementedError
+
+    def _check_options(self) -> None:
+        if self.sample_size is not None:
+            check_integer("sample_size", self.sample_size)
+
+    def _fit(
+        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+        n, p = rows.shape
+        if n == 0:
+            return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
+        size = n if self.sample_size is None else max(self.sample_size, bounds.low)
+        if n <= size:
+            regions = self._cluster(rows, bounds, generator)
+            return regions.sets[regions.ids], regions.centroids
+        sample = np.sort(generator.choice(n, size, replace=False))
+        self.sampled_ = size
+        regions = self._cluster(
+            rows[sample], SpeakerBounds(bounds.low, min(bounds.high, size)), generator
+        )
+        everyone = Assignment(rows, 1, len(regions.centers))
+        everyone.update(regions.centers[None], regions.offsets)
+        ids = everyone.labels[0].astype(np.int64)
+        ids[sample] = regions.ids
+        return regions.sets[ids], regions.centroids
+
+
+def check_rows(X: Any) -> Rows:
+    """X as float32 (kept) or float64, shape (n, p), finite.
+
+    Raises:
+        ValueError: X is not a 2-D array of real numbers, has no column, or holds a value that is
+            not finite; the message names the row.
+    """
+    rows = np.asarray(X)
+    if rows.ndim != 2:
+        raise ValueError(f"X must be a 2-D array (rows, dimensions), got {rows.ndim}-D")
+    if rows.shape[1] == 0:
+        raise ValueError("X has no columns")
+    if rows.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got {rows.dtype}")
+    if rows.dtype != np.float32:
+        rows = rows.astype(np.float64)
+    # A sum that is finite says the same of its terms; only others are looked at one by one.
+    if not np.isfinite(rows.sum(dtype=np.float64)):
+        bad = ~np.isfinite(rows)
+        if bad.any():
+            row = int(np.argmax(bad.any(axis=1)))
+            what = "NaN" if np.isnan(rows[row]).any() else "an infinite value"
+            raise ValueError(f"row {row} of X holds {what}")
+    return rows
+
+
+def check_integer(name: str, value: Any, least: int = 1) -> None:
+    """Raise ValueError unless the option is an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def check_number(name: str, value: Any, least: float = 0.0) -> None:
+    """Raise ValueError unless the option is a finite number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    if not least <= value < np.inf:
+        raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator from None, a seed, a Generator or scikit-learn's RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def warn_not_converged(name: str, max_iter: int) -> None:
+    """Say that an algorithm stopped at `max_iter`."""
+    warnings.warn(
+        f"{name} has not converged after max_iter={max_iter} iterations",
+        ConvergenceWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,278 @@
+"""Greedy compositional reassignment (Li, He, Whitehill, Algorithm 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int64
+from sklearn.base import clone
+
+from diarize.clustering.agglomerative import cut, ward_tree
+from diarize.clustering.assignment import Assignment, cluster_means
+from diarize.clustering.base import (
+    Regions,
+    Rows,
+    SampledClusterer,
+    SpeakerBounds,
+    check_integer,
+    check_number,
+)
+from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
+from diarize.clustering.selection import Criterion
+from diarize.sets import SpeakerSets
+
+MAX_BASE_CLUSTERS = 30
+"""Most base clusters looked at when their number is inferred."""
+
+MAX_COMPOSITIONS = 5000
+"""Fewer base clusters are looked at when these would have more compositions than this."""
+
+
+class GCR(SampledClusterer):
+    """Greedy compositional reassignment: clusters that others compose become sets of these.
+
+    A base clustering comes first. Then clusters are compared with the compositions of others,
+    nearest first: one that lies nearer to its composition than the threshold stands for that
+    set of speakers from then on, until two such decisions would contradict each other.
+
+    Where the number of speakers is given or bounded, it rules: more or fewer clusters are
+    reassigned than the threshold says, and the two nearest base clusters are merged as long as
+    that does not suffice.
+
+    Args:
+        n_speakers: speakers in the answer; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: g.
+        base: an estimator with `labels_`, taken as it is configured; None: Ward's criterion.
+        n_base_clusters: clusters before the reassignment, given to the base as `n_clusters`;
+            None: that of `base`, or inferred by `selection` where there is no base.
+        threshold: tau, a distance from a composition; None: the root mean square distance of the
+            rows from their base centroids, so that rows of a reassigned cluster may be twice as
+            far (in squares) from the composition as from their own centroid.
+        set_penalty: added to the squared distance from a composition for each speaker beyond the
+            first; 0 is the paper's algorithm.
+        count_penalty: factor on the penalty of clusters when their number is inferred.
+        sample_size: rows fitted at most, since Ward's memory grows with their square; None: all.
+        random_state: seed of the sample.
+
+    Attributes:
+        n_base_clusters_: base clusters of the answer.
+        threshold_: tau that was used.
+    """
+
+    n_base_clusters_: int
+    threshold_: float
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        base: Any = None,
+        n_base_clusters: int | None = None,
+        threshold: float | None = None,
+        set_penalty: float = 0.0,
+        count_penalty: float = 1.0,
+        sample_size: int | None = 5_000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.base = base
+        self.n_base_clusters = n_base_clusters
+        self.threshold = threshold
+        self.set_penalty = set_penalty
+        self.count_penalty = count_penalty
+        self.sample_size = sample_size
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for name in ("set_penalty", "count_penalty"):
+            check_number(name, getattr(self, name))
+        if self.threshold is not None:
+            check_number("threshold", self.threshold)
+        if self.n_base_clusters is not None:
+            check_integer("n_base_clusters", self.n_base_clusters)
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        criterion = Criterion.of(rows, self.count_penalty)
+        labels = self._base_labels(rows, bounds, generator)
+        inferred = self.base is None and self.n_base_clusters is None
+        best: tuple[float, Int64[np.ndarray, " n"], _Reassignment] | None = None
+        for coarser in merged_step_by_step(rows, labels):
+            found = self._reassign(rows, coarser, bounds)
+            if found is None:
+                continue
+            value = criterion(found.ssd, found.counts, found.n_speakers)
+            if best is None or value < best[0]:
+                best = value, coarser, found
+            if not inferred:
+                break
+        if best is None:
+            raise ValueError(
+                f"the base clustering has {labels.max() + 1} clusters, "
+                f"fewer than the {bounds.low} speakers asked for"
+            )
+        _, labels, found = best
+        self.n_base_clusters_ = len(found.means)
+        self.threshold_ = found.threshold
+        speakers = np.flatnonzero(found.sets.any(axis=0))
+        return Regions(
+            ids=labels,
+            sets=SpeakerSets(found.sets[:, speakers]),
+            centers=found.means,
+            offsets=np.zeros(len(found.means)),
+            centroids=found.means[speakers],
+        )
+
+    def _base_labels(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Int64[np.ndarray, " n"]:
+        """The base clustering, at its finest: labels from 0, no cluster empty."""
+        if self.base is None:
+            k = self.n_base_clusters or max(MAX_BASE_CLUSTERS, bounds.low)
+            while (
+                self.n_base_clusters is None
+                and k > max(bounds.low, 2)
+                and sum(comb(k, size) for size in range(2, self.max_set_size + 1))
+                > MAX_COMPOSITIONS
+            ):
+                k -= 1
+            return cut(ward_tree(rows), min(k, len(rows)))
+        base = clone(self.base)
+        options = base.get_params()
+        if self.n_base_clusters is not None:
+            if "n_clusters" not in options:
+                raise ValueError(f"{type(base).__name__} takes no n_clusters")
+            base.set_params(n_clusters=self.n_base_clusters)
+        if "random_state" in options and options["random_state"] is None:
+            base.set_params(random_state=int(generator.integers(2**31)))
+        given = np.asarray(base.fit(rows).labels_)
+        names, labels = np.unique(given, return_inverse=True)
+        clusters = np.flatnonzero(names >= 0)
+        if len(clusters) in (0, len(names)):
+            return labels.astype(np.int64)
+        # Rows that the base left out (a negative label) go to the nearest cluster.
+        labels = labels - clusters[0]
+        inside = labels >= 0
+        means = cluster_means(rows[inside], labels[inside], len(clusters))
+        everyone = Assignment(rows, 1, len(means))
+        everyone.update(means[None], np.zeros(len(means)))
+        return np.where(inside, labels, everyone.labels[0]).astype(np.int64)
+
+    def _reassign(
+        self, rows: Rows, labels: Int64[np.ndarray, " n"], bounds: SpeakerBounds
+    ) -> _Reassignment | None:
+        """Algorithm 4 on one base clustering; None if it cannot keep to the bounds."""
+        k = int(labels.max()) + 1
+        means = cluster_means(rows, labels, k)
+        counts = np.bincount(labels).astype(np.float64)
+        ssd = float(((rows - means[labels]) ** 2).sum())
+        threshold = self.threshold
+        if threshold is None:
+            threshold = np.sqrt(ssd / len(rows))
+        parts, distances = nearest_compositions(
+            self.compose, means, self.max_set_size, self.set_penalty
+        )
+        order = greedy_order(parts, distances)
+        wanted = int((distances[order] < threshold).sum())
+        n_moved = min(max(wanted, k - bounds.high), k - bounds.low)
+        if not 0 <= n_moved <= len(order):
+            return None
+        moved = order[:n_moved]
+        sets = np.eye(k, dtype=bool)
+        sets[moved] = parts[moved]
+        # Up to the threshold a distance is put down to g; what a bound forces beyond it counts.
+        beyond = np.maximum(distances[moved] ** 2 - threshold**2, 0)
+        ssd += float((counts[moved] * beyond).sum())
+        return _Reassignment(means, counts, sets, k - n_moved, ssd, float(threshold))
+
+
+@dataclass(frozen=True)
+class _Reassignment:
+    """A base clustering after Algorithm 4."""
+
+    means: Float64[np.ndarray, "k p"]
+    counts: Float64[np.ndarray, " k"]
+    sets: Bool[np.ndarray, "k k"]  # who each base cluster stands for
+    n_speakers: int
+    ssd: float
+    threshold: float
+
+
+def nearest_compositions(
+    compose: Compose | None,
+    means: Float64[np.ndarray, "k p"],
+    max_set_size: int,
+    set_penalty: float,
+) -> tuple[Bool[np.ndarray, "k k"], Float64[np.ndarray, " k"]]:
+    """b_j and d_j: the composition of others that is nearest to each cluster, and how near.
+
+    The distance is infinite where there is no composition of others.
+    """
+    k = len(means)
+    sets = enumerate_sets(k, max_set_size)
+    sets = sets[sets.sum(axis=1) > 1]
+    if len(sets) == 0 or k < 3:
+        return np.zeros((k, k), dtype=bool), np.full(k, np.inf)
+    centers = compose_sets(compose, means, sets)
+    squares = (means**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1)
+    distances = np.maximum(squares - 2 * means @ centers.T, 0)
+    distances += set_penalty * (sets.sum(axis=1) - 1)
+    distances[sets.T] = np.inf  # b_j does not hold j
+    nearest = distances.argmin(axis=1)
+    return sets[nearest], np.sqrt(distances[np.arange(k), nearest])
+
+
+def greedy_order(
+    parts: Bool[np.ndarray, "k k"], distances: Float64[np.ndarray, " k"]
+) -> Int64[np.ndarray, " moved"]:
+    """Clusters to reassign, nearest first, up to the first that contradicts those before it."""
+    part_of_others = np.zeros(len(parts), dtype=bool)  # S
+    reassigned = np.zeros(len(parts), dtype=bool)  # T
+    order = []
+    for j in np.argsort(distances, kind="stable"):
+        if np.isinf(distances[j]) or part_of_others[j] or (parts[j] & reassigned).any():
+            break
+        part_of_others |= parts[j]
+        reassigned[j] = True
+        order.append(j)
+    return np.array(order, dtype=np.int64)
+
+
+def merged_step_by_step(
+    rows: Rows, labels: Int64[np.ndarray, " n"]
+) -> Iterator[Int64[np.ndarray, " n"]]:
+    """These clusters, then one fewer by Ward's criterion, and so on down to one."""
+    counts = np.bincount(labels).astype(np.float64)
+    sums = np.stack([rows[labels == j].sum(axis=0, dtype=np.float64) for j in range(len(counts))])
+    yield labels
+    while len(counts) > 1:
+        means = sums / counts[:, None]
+        squares = (means**2).sum(axis=1)
+        distances = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0)
+        costs = distances * (counts[:, None] * counts / (counts[:, None] + counts))
+        np.fill_diagonal(costs, np.inf)
+        a, b = sorted(divmod(int(costs.argmin()), len(counts)))
+        sums[a] += sums[b]
+        counts[a] += counts[b]
+        sums, counts = np.delete(sums, b, axis=0), np.delete(counts, b)
+        labels = np.where(labels == b, a, labels - (labels > b))
+        yield labels

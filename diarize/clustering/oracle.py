@@ -1,0 +1,74 @@
+"""The truth as a clustering, so that an error can be blamed on another stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize.clustering.assignment import lie_on_sphere, to_sphere
+from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
+from diarize.clustering.composition import Compose
+from diarize.sets import SpeakerSets
+
+
+class Oracle(Clusterer):
+    """The true sets, handed to `fit` as y: what perfect clustering would answer.
+
+    The truth wins over all options, which are known here because they are known to all
+    clusterings: it may have another number of speakers, and larger sets.
+
+    Args:
+        n_speakers: known to all clusterings.
+        min_speakers: known to all clusterings.
+        max_speakers: known to all clusterings.
+        max_set_size: known to all clusterings.
+        compose: known to all clusterings.
+        random_state: known to all clusterings.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _fit(
+        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+        if y is None:
+            raise ValueError("the oracle needs the truth: give y, the set of speakers of each row")
+        truth = y if isinstance(y, SpeakerSets) else SpeakerSets.from_lists(y)
+        if len(truth) != len(rows):
+            raise ValueError(f"the truth has {len(truth)} rows, but there are {len(rows)} rows")
+        return truth, _single_means(rows, truth)
+
+
+def _single_means(rows: Rows, truth: SpeakerSets) -> Float64[np.ndarray, "k p"]:
+    """Mean of the rows in which a speaker is alone, or of all his rows if he never is."""
+    centroids = np.zeros((truth.n_speakers, rows.shape[1]))
+    for speaker, holds in enumerate(truth.membership.T):
+        alone = holds & (truth.sizes == 1)
+        if holds.any():
+            chosen = alone if alone.any() else holds
+            centroids[speaker] = rows[chosen].mean(axis=0, dtype=np.float64)
+    return to_sphere(centroids) if lie_on_sphere(rows) else centroids

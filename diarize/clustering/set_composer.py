@@ -1,0 +1,117 @@
+"""Centroids of many sets at once, and the gradient through g to the speakers' centroids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from diarize.clustering.composition import Compose, Composition, Plan, examine
+
+Pullback = Callable[[Float64[np.ndarray, "r m p"]], Float64[np.ndarray, "r k p"]]
+"""From the gradient with respect to the sets' centroids to that of the speakers' centroids."""
+
+BLOCK_VALUES = 2**22
+"""Values that one call of g returns at most while finite differences are taken (32 MB)."""
+
+
+class SetComposer:
+    """g over fixed sets of speakers, batched over restarts, and its gradient.
+
+    Args:
+        compose: g, or None where every set has one speaker.
+        sets: Boolean array of shape (m, k), no row empty.
+        dimension: p of the vectors.
+
+    Raises:
+        ValueError: a set is empty, or g cannot be applied to vectors of this dimension.
+    """
+
+    def __init__(
+        self, compose: Compose | None, sets: Bool[np.ndarray, "m k"], dimension: int
+    ) -> None:
+        self.sets = sets
+        self._plan = Plan(sets)
+        self._g = None if self._plan.only_singles else examine(compose, dimension)
+
+    def __call__(self, centroids: Float64[np.ndarray, "r k p"]) -> Float64[np.ndarray, "r m p"]:
+        """Centroids of all sets."""
+        return self._plan.evaluate(self._g, centroids)
+
+    @property
+    def chains(self) -> int:
+        """How many vectors one evaluation makes per restart."""
+        return self._plan.chains
+
+    def only(self, chosen: Bool[np.ndarray, " m"]) -> SetComposer:
+        """The same g over some of the sets."""
+        part = copy(self)
+        part.sets = self.sets[chosen]
+        part._plan = Plan(part.sets)
+        return part
+
+    def with_pullback(
+        self, centroids: Float64[np.ndarray, "r k p"]
+    ) -> tuple[Float64[np.ndarray, "r m p"], Pullback]:
+        """Centroids of all sets, and the function that carries gradients back to the speakers."""
+        if self._g is None:
+            return self(centroids), self._pull_singles
+        if self._g.torch is not None:
+            return self._with_autograd(self._g, centroids)
+        composed = self(centroids)
+        return composed, self._differences(self._g, centroids, composed)
+
+    def _pull_singles(self, gradients: np.ndarray) -> np.ndarray:
+        pulled = np.zeros((len(gradients), self.sets.shape[1], gradients.shape[2]))
+        for row, speaker in zip(self._plan.single_rows, self._plan.singles, strict=True):
+            pulled[:, speaker] += gradients[:, row]
+        return pulled
+
+    def _with_autograd(self, g: Composition, centroids: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        torch = g.torch
+        leaf = torch.from_numpy(centroids).to(g.dtype).detach().requires_grad_()
+        with torch.enable_grad():
+            composed = self._plan(torch, g.function, leaf)
+
+        def pullback(gradients: np.ndarray) -> np.ndarray:
+            several = gradients.copy()
+            several[:, self._plan.single_rows] = 0  # singles are added in float64
+            (pulled,) = torch.autograd.grad(composed, leaf, torch.from_numpy(several).to(g.dtype))
+            return self._pull_singles(gradients) + pulled.numpy()
+
+        return self._plan.exact(composed, centroids), pullback
+
+    def _differences(self, g: Composition, centroids: np.ndarray, composed: np.ndarray) -> Pullback:
+        """Forward differences over the k p centroid values.
+
+        Where g works value by value (`np.maximum`), moving all values of a centroid at once tells
+        as much as moving one after the other: k evaluations instead of k p.
+        """
+        _, k, p = centroids.shape
+        step = g.step * max(1.0, float(np.abs(centroids).max(initial=0)))
+        moves = np.ones((1, p)) if g.by_value else np.eye(p)
+
+        def pullback(gradients: np.ndarray) -> np.ndarray:
+            pulled = self._pull_singles(gradients)
+            for speaker in range(k):
+                rows = np.flatnonzero(self.sets[:, speaker] & (self.sets.sum(axis=1) > 1))
+                if len(rows) == 0:
+                    continue
+                plan = Plan(self.sets[rows])
+                block = max(1, BLOCK_VALUES // (len(moves) * len(rows) * p))
+                for start in range(0, len(centroids), block):
+                    part = slice(start, start + block)
+                    moved = np.repeat(centroids[part, None], len(moves), axis=1)
+                    moved[:, :, speaker] += step * moves
+                    new = plan(np, g.function, moved.reshape(-1, k, p))
+                    change = new.reshape(-1, len(moves), len(rows), p) - composed[part, None, rows]
+                    slopes = change / step * gradients[part, None, rows]
+                    if g.by_value:
+                        pulled[part, speaker] += slopes[:, 0].sum(axis=1)
+                    else:
+                        pulled[part, speaker] += slopes.sum(axis=(2, 3))
+            return pulled
+
+        return pullback

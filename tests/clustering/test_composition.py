@@ -1,0 +1,154 @@
+"""Sets of speakers and where their unions lie, against plain loops."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+import torch
+
+from diarize.clustering.composition import PLAIN, Plan, compose_sets, enumerate_sets, examine
+
+from .conftest import unit, unit_mean
+
+
+def lopsided(a, b):
+    """Symmetric, not associative, not a unit vector."""
+    return a + b + 0.3 * a * b
+
+
+def lopsided_unit(a, b):
+    total = lopsided(a, b)
+    return total / ((total * total).sum(-1, keepdims=True)) ** 0.5
+
+
+def all_orders(g, parts):
+    """The recursion in every order of the parts, one by one."""
+    return np.array(
+        [reduce(lambda inner, outer: g(outer, inner), order) for order in permutations(parts)]
+    )
+
+
+def test_sets_come_by_size_then_in_lexicographic_order():
+    sets = enumerate_sets(4, 3)
+    members = [tuple(np.flatnonzero(row).tolist()) for row in sets]
+    assert members == [c for size in (1, 2, 3) for c in combinations(range(4), size)]
+    assert enumerate_sets(2, 4).tolist() == [[True, False], [False, True], [True, True]]
+    assert enumerate_sets(1, 2).shape == (1, 1)
+
+
+@pytest.mark.parametrize("g", [lopsided, lopsided_unit, np.maximum], ids=lambda g: g.__name__)
+def test_larger_sets_are_the_average_over_all_orders(g):
+    parts = unit(np.random.default_rng(0).normal(size=(5, 6)))
+    for row in enumerate_sets(5, 4):
+        members = parts[row]
+        expected = all_orders(g, members).mean(axis=0)
+        if g is lopsided_unit:
+            expected = unit(expected)
+        assert np.allclose(compose_sets(g, parts, row[None])[0], expected, atol=1e-12)
+
+
+def test_a_triple_has_three_orders_and_a_quadruple_twelve():
+    calls = []
+
+    def counting(a, b):
+        calls.append(len(a))
+        return a + b
+
+    sets = np.ones((1, 4), dtype=bool)
+    Plan(sets)(np, counting, np.zeros((1, 4, 2)))
+    # six pairs, then three orders for each of four triples, then four times these three
+    assert calls == [6, 12, 12]
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_the_naming_of_speakers_does_not_matter(size):
+    parts = unit(np.random.default_rng(1).normal(size=(size, 8)))
+    everyone = np.ones((1, size), dtype=bool)
+    expected = compose_sets(lopsided_unit, parts, everyone)
+    assert np.isclose(np.linalg.norm(expected), 1)
+    for order in permutations(range(size)):
+        assert np.allclose(compose_sets(lopsided_unit, parts[list(order)], everyone), expected)
+
+
+def test_only_unit_vectors_are_brought_back_to_the_sphere():
+    parts = unit(np.random.default_rng(2).normal(size=(3, 4)))
+    everyone = np.ones((1, 3), dtype=bool)
+    assert np.linalg.norm(compose_sets(PLAIN["mean"], parts, everyone)) < 0.99
+    assert np.isclose(np.linalg.norm(compose_sets(unit_mean, parts, everyone)), 1)
+
+
+def test_orders_that_cancel_leave_no_direction():
+    def first_half(a, b):  # three orders, three unit vectors that add up to zero
+        return np.where(np.abs(a[:, :1]) > 0, a, b)
+
+    parts = np.array([[1.0, 0.0], [-0.5, 3**0.5 / 2], [-0.5, -(3**0.5) / 2]])
+    composed = compose_sets(first_half, parts, np.ones((1, 3), dtype=bool))
+    assert np.allclose(composed, 0)
+
+
+def test_plain_compositions_over_three():
+    parts = np.array([[1.0, 0.0], [4.0, 2.0], [1.0, 7.0]])
+    everyone = np.ones((1, 3), dtype=bool)
+    assert np.allclose(compose_sets(PLAIN["max"], parts, everyone), [[4, 7]])
+    assert np.allclose(compose_sets(PLAIN["sum"], parts, everyone), [[6, 9]])
+    assert np.allclose(compose_sets(PLAIN["mean"], parts, everyone), [[2, 3]])
+
+
+def test_restarts_may_lead_and_sets_may_come_in_any_order():
+    generator = np.random.default_rng(3)
+    centroids = generator.normal(size=(2, 3, 4, 5))
+    sets = enumerate_sets(4, 3)[::-1]
+    composed = compose_sets(lopsided, centroids, sets)
+    assert composed.shape == (2, 3, len(sets), 5)
+    for i in range(2):
+        for j in range(3):
+            assert np.allclose(composed[i, j], compose_sets(lopsided, centroids[i, j], sets))
+
+
+def test_a_single_speaker_is_himself_and_nobody_is_refused():
+    parts = np.random.default_rng(4).normal(size=(3, 2))
+    assert np.array_equal(compose_sets(None, parts, np.eye(3, dtype=bool)), parts)
+    with pytest.raises(ValueError, match="nobody"):
+        compose_sets(None, parts, np.zeros((1, 3), dtype=bool))
+    with pytest.raises(ValueError, match="composition function"):
+        compose_sets(None, parts, enumerate_sets(3, 2))
+
+
+def test_how_g_is_called_is_found_out_by_trying():
+    double = torch.nn.Bilinear(4, 4, 4).double()
+    single = torch.nn.Bilinear(4, 4, 4)
+    assert examine(double, 4).dtype == torch.float64
+    assert examine(single, 4).dtype == torch.float32
+    assert examine(lopsided_unit, 4).dtype == torch.float64
+    assert examine(np.maximum, 4).torch is None
+    assert examine(np.maximum, 4).by_value
+    assert not examine(lambda a, b: unit(np.maximum(a, b)), 4).by_value
+
+
+def test_float32_modules_leave_single_speakers_alone():
+    g = torch.nn.Bilinear(4, 4, 4)
+    parts = np.random.default_rng(5).normal(size=(3, 4))
+    composed = compose_sets(g, parts, enumerate_sets(3, 2))
+    assert np.array_equal(composed[:3], parts)
+    with torch.no_grad():
+        pair = g(torch.from_numpy(parts[:1]).float(), torch.from_numpy(parts[1:2]).float())
+    assert np.allclose(composed[3], pair.numpy()[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("g", "reason"),
+    [
+        (torch.nn.Bilinear(5, 5, 5), "cannot be applied to vectors of dimension 3"),
+        (torch.nn.Bilinear(3, 3, 2), r"shape \(2, 2\)"),
+        (lambda a, b: np.hypot(a, b)[:, :2], r"shape \(2, 2\)"),
+        (lambda a, b: a @ b, "cannot be applied"),
+        (lambda a, b: 1 / 0, "division by zero"),
+    ],
+)
+def test_a_g_that_does_not_fit_is_refused_in_one_line(g, reason):
+    with pytest.raises(ValueError, match=reason) as caught:
+        compose_sets(g, np.eye(3), enumerate_sets(3, 2))
+    assert "\n" not in str(caught.value)
