@@ -5,6 +5,7 @@ The modules of the commands import nothing heavy; what they need is imported in 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
@@ -21,7 +22,6 @@ from diarize.cli.messages import error, explain, one_line, show_warnings_as_note
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -80,14 +80,20 @@ def main() -> NoReturn:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments`; says what went wrong and returns the exit code."""
+    if not arguments:  # as Typer's own switch does it in some versions only
+        with contextlib.redirect_stdout(sys.stderr):
+            run_command(["--help"])
+        return 2
     command = typer.main.get_command(app)
+    status = 0
     try:
-        with command.make_context("diarize", list(arguments)) as context:
-            command.invoke(context)
+        try:
+            with command.make_context("diarize", list(arguments)) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            status = end.exit_code
         if sys.stdout is not None:
-            sys.stdout.flush()
-    except typer.Exit as end:
-        return end.exit_code
+            sys.stdout.flush()  # while what goes wrong can still be told
     except _ClickException as problem:
         if type(problem).__name__ == "NoArgsIsHelpError":  # nothing was said: its text is the help
             print(problem.format_message(), file=sys.stderr)
@@ -106,8 +112,7 @@ def run_command(arguments: Sequence[str]) -> int:
             raise
         status, line = explain(problem)
         error(line)
-        return status
-    return 0
+    return status
 
 
 # Newer versions of Typer bring a click of their own: the class is reached through Typer.

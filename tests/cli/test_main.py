@@ -31,7 +31,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     commands = ("run", "score", "embed", "cluster", "backends", "simulate", "train", "plot")
     for name in commands:
-        assert re.search(rf"^  {name} ", shown, re.MULTILINE)
+        assert re.search(rf"\b{name} ", shown)
         assert run_command([name, "--help"]) == 0
         assert f"Usage: diarize {name}" in capsys.readouterr().out
 
@@ -40,7 +40,7 @@ def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("Usage: diarize")
+    assert "Usage: diarize" in captured.err
 
 
 @pytest.mark.parametrize(
