@@ -71,7 +71,7 @@ _CONTAINERS = (
     (0, b"fLaC", "flac"), (0, b"OggS", "ogg"), (0, b"0&\xb2u", "asf"), (0, b"FLV", "flv"),
     (0, b"#!AMR", "amr"), (0, b"\x0bw", "ac3"), (0, b"wvpk", "wv"), (0, b"MAC ", "ape"),
     (0, b"TTA", "tta"), (0, b"\0\0\x01\xba", "mpeg"), (188, b"G", "mpegts"),
-    (0, b"\xff\xf1", "aac"), (0, b"\xff\xf9", "aac"), (0, b"\xff", "mp3"), (0, b"ID3", "mp3"),
+    (0, b"\xff\xf1", "aac"), (0, b"\xff\xf9", "aac"),
 )  # fmt: skip
 
 

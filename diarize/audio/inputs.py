@@ -13,11 +13,25 @@ import tempfile
 import threading
 import weakref
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from diarize.errors import InputError
 
 STDIN = "-"
+
+
+@runtime_checkable
+class BinaryFile(Protocol):
+    """What a file object must at least be able to do."""
+
+    def read(self, size: int = -1, /) -> bytes | None: ...
+
+
+@runtime_checkable
+class SeekableFile(BinaryFile, Protocol):
+    """A file object whose bytes can be read from any place."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
 
 class ByteView(io.RawIOBase):
@@ -76,7 +90,7 @@ class Input:
         uri: how results call it: the file's stem with white space as "_".
     """
 
-    def __init__(self, label: str, uri: str, path: Path | None, file: BinaryIO | None) -> None:
+    def __init__(self, label: str, uri: str, path: Path | None, file: SeekableFile | None) -> None:
         self.label = label
         self.uri = re.sub(r"\s", "_", uri)
         self._path = path
@@ -91,14 +105,17 @@ class Input:
         """
         if self._path is None:
             assert self._file is not None
-            with self._lock:
-                size = self._file.seek(0, os.SEEK_END)
+            try:
+                with self._lock:
+                    size = self._file.seek(0, os.SEEK_END)
+            except (OSError, ValueError) as error:  # ValueError: the caller has closed it
+                raise InputError(f"{self.label}: cannot be read: {error}") from error
             return ByteView(self._file, size, self._lock, owned=False)
         file = _open_path(self._path, self.label)
         return ByteView(file, os.fstat(file.fileno()).st_size, threading.Lock(), owned=True)
 
 
-def make_input(source: str | os.PathLike[str] | BinaryIO) -> Input:
+def make_input(source: str | os.PathLike[str] | BinaryFile) -> Input:
     """Resolve a path, "-" or a file object.
 
     Standard input, pipes and file objects that cannot seek are copied to a temporary file, which
@@ -147,7 +164,7 @@ def _from_file(file: Any) -> Input:
     return _spooled(file, label, uri)
 
 
-def _spooled(file: BinaryIO, label: str, uri: str) -> Input:
+def _spooled(file: Any, label: str, uri: str) -> Input:
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the Input, below
     try:
         shutil.copyfileobj(file, spool, 1 << 20)

@@ -13,7 +13,9 @@ import bisect
 import io
 import os
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any
+
+from diarize.audio.inputs import SeekableFile
 
 # Bit rates in kbit/s by index 1..14 (ISO 11172-3 and 13818-3, table of the bit rate index).
 _BIT_RATES = {
@@ -93,7 +95,7 @@ class MpegFrames:
         return self.header.samples / self.header.sample_rate
 
 
-def find_frames(file: BinaryIO) -> MpegFrames | None:
+def find_frames(file: SeekableFile) -> MpegFrames | None:
     """Walk through the frames of an MPEG audio file; None: it is none.
 
     Free bit rates, which nobody uses, are not recognised.
@@ -126,10 +128,11 @@ def find_frames(file: BinaryIO) -> MpegFrames | None:
                 continue
         if position > begin:
             spans.append((begin, position - begin))
-        begin = _next_frame(reader, position + _tag_length(reader, position), header)
+        behind_tags = _skip_tags(reader, position)
+        begin = _next_frame(reader, behind_tags, header)
         if begin < 0:
             break
-        missing = begin - position - _tag_length(reader, position)
+        missing = begin - behind_tags
         if missing:
             gap_bytes += missing
             gap = frames * header.samples / header.sample_rate if gap is None else gap
@@ -142,7 +145,7 @@ def find_frames(file: BinaryIO) -> MpegFrames | None:
 class CleanMpeg(io.RawIOBase):
     """The clean frames of an MPEG audio file as a file, with a count that is right."""
 
-    def __init__(self, file: BinaryIO, frames: MpegFrames) -> None:
+    def __init__(self, file: SeekableFile, frames: MpegFrames) -> None:
         self._file = file
         self._position = 0
         spans = list(frames.spans)
@@ -155,10 +158,6 @@ class CleanMpeg(io.RawIOBase):
         self._starts = [len(self._prefix)]  # where in this file each span begins
         for _, length in spans:
             self._starts.append(self._starts[-1] + length)
-
-    @property
-    def failure(self) -> Exception | None:
-        return getattr(self._file, "failure", None)
 
     def readable(self) -> bool:
         return True
@@ -174,7 +173,7 @@ class CleanMpeg(io.RawIOBase):
         self._position = max(0, origin[whence] + offset)
         return self._position
 
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         if self._position < len(self._prefix):
             data = self._prefix[self._position :][: len(buffer)]
         else:
@@ -184,20 +183,16 @@ class CleanMpeg(io.RawIOBase):
             offset, length = self._spans[span]
             inside = self._position - self._starts[span]
             self._file.seek(offset + inside)
-            data = self._file.read(min(len(buffer), length - inside))
+            data = self._file.read(min(len(buffer), length - inside)) or b""
         buffer[: len(data)] = data
         self._position += len(data)
         return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 class _Reader:
     """Random access to a file through one buffer."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: SeekableFile) -> None:
         self._file = file
         self.size = file.seek(0, os.SEEK_END)
         self._start = 0
@@ -212,9 +207,14 @@ class _Reader:
         return self._data[inside : inside + length]
 
 
-def _tag_length(reader: _Reader, position: int) -> int:
-    """Bytes of the tag (title, cover picture) that begins at `position`; 0: none does."""
-    head = reader.at(position, 32)
+def _skip_tags(reader: _Reader, position: int) -> int:
+    """Where the tags (titles, cover pictures) that begin at `position` end."""
+    while length := _tag_length(reader.at(position, 32)):
+        position += length
+    return position
+
+
+def _tag_length(head: bytes) -> int:
     if head[:3] == b"ID3" and len(head) >= 10:
         a, b, c, d = head[6:10]
         footer = 10 if head[5] & 0x10 else 0
@@ -228,9 +228,7 @@ def _tag_length(reader: _Reader, position: int) -> int:
 
 
 def _first_frame(reader: _Reader) -> int | None:
-    position = 0
-    while length := _tag_length(reader, position):
-        position += length
+    position = _skip_tags(reader, 0)
     found = _next_frame(reader, position, None)
     return None if found < 0 or found > position + _SEARCH else found
 

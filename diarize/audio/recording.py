@@ -6,13 +6,13 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio.decoders import ArrayDecoder, Decoder, open_decoder
-from diarize.audio.inputs import make_input
+from diarize.audio.inputs import BinaryFile, make_input
 from diarize.errors import InputError
 
 SAMPLE_RATE = 16_000  # Hz, of all that follows
@@ -20,7 +20,7 @@ RATES = (1_000, 384_000)  # Hz, of the recordings that are taken
 MAX_CHANNELS = 1024  # as libsndfile; more is an array the wrong way round
 _MARGIN = 1  # seconds read around a part: the resampler's filter reaches 0.2 s at 1 kHz
 
-Source = str | os.PathLike[str] | BinaryIO | tuple[np.ndarray, int]
+Source = str | os.PathLike[str] | BinaryFile | tuple[np.ndarray, float]
 
 
 @dataclass(frozen=True, repr=False)

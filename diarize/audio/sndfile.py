@@ -24,6 +24,10 @@ class _Sequential(soundfile.SoundFile):
     def seekable(self) -> bool:
         return False
 
+    @property
+    def can_seek(self) -> bool:
+        return bool(super().seekable())
+
 
 class SoundFileDecoder:
     """What libsndfile reads: wav, flac, ogg, opus, mp3, aiff, caf and more.
@@ -45,33 +49,24 @@ class SoundFileDecoder:
 
     def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
         step = max(1, CHUNK_VALUES // self.n_channels)
-        with self._open() as file:
-            position = self._seek(file, first)
-            while position < self.n_frames:
-                wanted = min(step, self.n_frames - position)
-                try:
-                    chunk = file.read(out=np.empty((wanted, self.n_channels), np.float32))
-                except soundfile.LibsndfileError as error:
-                    raise self._damaged(position) from error
-                if position + len(chunk) > first:
-                    yield chunk[max(0, first - position) :]
-                position += len(chunk)
-                if len(chunk) < wanted:
-                    break
-            if (
-                self.n_frames < _UNKNOWN
-                and self.n_frames - position > MAX_MISSING * self.sample_rate
-            ):
-                raise self._damaged(position)
-
-    def _seek(self, file: _Sequential, first: int) -> int:
-        if first == 0 or not super(_Sequential, file).seekable():
-            return 0
+        position = 0
         try:
-            file.seek(first)
+            with self._open() as file:
+                if first and file.can_seek:
+                    position = file.seek(first)
+                while position < self.n_frames:
+                    wanted = min(step, self.n_frames - position)
+                    chunk = file.read(out=np.empty((wanted, self.n_channels), np.float32))
+                    if position + len(chunk) > first:
+                        yield chunk[max(0, first - position) :]
+                    position += len(chunk)
+                    if len(chunk) < wanted:
+                        break
         except soundfile.LibsndfileError as error:
-            raise self._damaged(0) from error
-        return first
+            raise self._damaged(position) from error
+        missing = self.n_frames - position
+        if self.n_frames < _UNKNOWN and missing > MAX_MISSING * self.sample_rate:
+            raise self._damaged(position)
 
     def _damaged(self, frame: int) -> InputError:
         readable = frame / self.sample_rate
@@ -84,7 +79,7 @@ class SoundFileDecoder:
                 view.seek(0)
                 if (view.read(2) or b"\0")[0] != 0xFF:
                     return None
-            mpeg = find_frames(view)  # type: ignore[arg-type]
+            mpeg = find_frames(view)
         if mpeg is None:
             return None
         per_frame, found = mpeg.seconds_per_frame, mpeg.n_frames * mpeg.seconds_per_frame
@@ -98,8 +93,12 @@ class SoundFileDecoder:
     @contextmanager
     def _open(self) -> Iterator[_Sequential]:
         with self._source.open() as view:
-            stream: Any = CleanMpeg(view, self._mpeg) if self._mpeg else view  # type: ignore[arg-type]
-            with _Sequential(stream) as file:
-                yield file
-                if view.failure is not None:
-                    raise InputError(f"{self._source.label}: cannot be read: {view.failure}")
+            stream: Any = CleanMpeg(view, self._mpeg) if self._mpeg else view
+            try:
+                with _Sequential(stream) as file:
+                    yield file
+            except (soundfile.LibsndfileError, InputError):
+                if view.failure is None:
+                    raise
+            if view.failure is not None:
+                raise InputError(f"{self._source.label}: cannot be read: {view.failure}")

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.errors import InputError
+
+# Suffix -> arguments of soundfile.write.
+FORMATS: dict[str, dict[str, str]] = {
+    "wav": {},
+    "float.wav": {"subtype": "FLOAT"},
+    "adpcm.wav": {"subtype": "IMA_ADPCM"},
+    "gsm.wav": {"subtype": "GSM610"},
+    "flac": {},
+    "ogg": {"format": "OGG", "subtype": "VORBIS"},
+    "opus": {"format": "OGG", "subtype": "OPUS"},
+    "mp3": {"format": "MP3"},
+    "aiff": {},
+    "caf": {"subtype": "ALAC_16"},
+    "au": {},
+    "w64": {},
+}
+RATE = 48_000
+
+
+def sweep(seconds: float, rate: int = RATE) -> np.ndarray:
+    """A tone that rises from 100 Hz by 80 Hz a second: every instant is told from all others."""
+    time = np.arange(round(seconds * rate)) / rate
+    return 0.4 * np.sin(2 * np.pi * (100 + 40 * time) * time)
+
+
+def encoded(samples: np.ndarray, rate: int = RATE, **options: str) -> bytearray:
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, rate, **{"format": "WAV", **options})
+    return bytearray(buffer.getvalue())
+
+
+def read(source: Any, **options: Any) -> np.ndarray:
+    return np.concatenate(list(open_recording(source, **options).blocks()))
+
+
+def read_bytes(data: bytes, **options: Any) -> np.ndarray:
+    return read(io.BytesIO(bytes(data)), **options)
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(InputError) as error:
+        read_bytes(data)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_formats_and_their_parts(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"sweep.{kind}"
+    soundfile.write(path, sweep(6.0), RATE, **FORMATS[kind])
+    whole = read(path)
+    assert abs(len(whole) - 6 * SAMPLE_RATE) < 1000  # blocks of ADPCM and GSM are filled up
+    expected = sweep(6.0, SAMPLE_RATE)
+    tolerance = 0.2 if kind == "gsm.wav" else 0.05
+    assert np.abs(whole[8000:88_000] - expected[8000:88_000]).max() < tolerance
+    part = read(path, start=2.5, end=4.25)
+    assert len(part) == 28_000
+    assert np.abs(part - whole[40_000:68_000]).max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["flac", "mp3", "ogg", "opus"])
+def test_two_readings_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"sweep.{kind}"
+    soundfile.write(path, sweep(4.0), RATE, **FORMATS[kind])
+    assert np.array_equal(read(path), read(path))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("kind", ["flac", "mp3"])
+def test_cut_off_files_are_refused(kind: str, share: float, tmp_path: Path) -> None:
+    path = tmp_path / f"sweep.{kind}"
+    soundfile.write(path, sweep(10.0), RATE, **FORMATS[kind])
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}: is damaged or cut off; it can be read up to ")
+    assert str(error.value).endswith(" of 10.0 s")
+
+
+@pytest.mark.parametrize("kind", ["flac", "ogg", "opus", "mp3"])
+def test_files_with_a_hole_are_refused(
+    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"sweep.{kind}"
+    soundfile.write(path, sweep(10.0), RATE, **FORMATS[kind])
+    data = bytearray(path.read_bytes())
+    middle, hole = len(data) // 2, len(data) // 8
+    data[middle : middle + hole] = bytes(hole)
+    assert "is damaged or cut off" in refused(data)
+    assert capfd.readouterr() == ("", "")  # decoders like to talk
+
+
+def test_uncompressed_files_that_were_cut_off_are_read_to_their_end() -> None:
+    data = encoded(sweep(2.0))
+    assert len(read_bytes(data[: len(data) // 2])) == pytest.approx(16_000, abs=20)
+
+
+def test_flac_from_a_stream_does_not_say_its_length() -> None:
+    data = encoded(sweep(3.0), format="FLAC")
+    expected = read_bytes(data)
+    data[21] &= 0xF0  # 36 bits of STREAMINFO: the number of samples, 0 for unknown
+    data[22:26] = bytes(4)
+    recording = open_recording(io.BytesIO(bytes(data)))
+    assert recording.duration == 3.0
+    assert np.array_equal(np.concatenate(list(recording.blocks())), expected)
+    assert "up to" in refused(data[: len(data) // 2])
+
+
+def test_wav_from_a_stream_does_not_say_its_length() -> None:
+    data = encoded(sweep(1.0))
+    place = data.find(b"data") + 4
+    data[place : place + 4] = b"\xff\xff\xff\xff"
+    assert len(read_bytes(data)) == SAMPLE_RATE
+
+
+def test_rubbish_behind_the_end_does_no_harm() -> None:
+    for kind in ("FLAC", "WAV", "OGG", "MP3"):
+        data = encoded(sweep(2.0), format=kind)
+        assert np.array_equal(read_bytes(data + b"TAG" + bytes(500)), read_bytes(data))
+
+
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3", "AIFF"])
+def test_files_without_samples(kind: str) -> None:
+    assert refused(encoded(np.zeros(0), format=kind)).startswith("audio: ")
+
+
+def test_wav_without_samples_is_told_so() -> None:
+    assert refused(encoded(np.zeros(0))) == "audio: holds no samples"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "length"),
+    [
+        (24, 0, 4),  # bytes 24 to 27: the rate
+        (24, 400, 4),
+        (24, 500_000, 4),
+        (24, 4_000_000_000, 4),
+        (22, 0, 2),  # bytes 22 and 23: the channels
+        (22, 65_535, 2),
+    ],
+)
+def test_absurd_headers_are_refused(place: int, value: int, length: int) -> None:
+    data = encoded(sweep(0.1))
+    data[place : place + length] = value.to_bytes(length, "little")
+    assert refused(data).startswith("audio: ")
+
+
+def test_as_many_channels_as_fit_need_no_memory() -> None:
+    data = encoded(np.zeros((3000, 1024)), 384_000, subtype="PCM_U8")
+    assert len(read_bytes(data)) == 125
+
+
+def test_values_that_are_no_numbers_in_a_file(write_tone: Callable[..., Path]) -> None:
+    samples = sweep(2.0)
+    samples[RATE] = np.nan
+    assert refused(encoded(samples, subtype="FLOAT")).endswith(
+        "the sample at 1.000 s is not a finite number"
+    )
