@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from diarize.activity import clip_regions, whole
+from diarize.activity.regions import close_gaps, runs, with_hysteresis
+from diarize.audio import SAMPLE_RATE, open_recording
+
+Pairs = list[tuple[float, float]]
+
+
+def regions(*pairs: tuple[float, float]) -> np.ndarray:
+    return np.array(pairs, np.float64).reshape(-1, 2)
+
+
+def test_the_whole_recording() -> None:
+    source = (np.ones(3 * SAMPLE_RATE), SAMPLE_RATE)
+    assert whole(open_recording(source)).tolist() == [[0.0, 3.0]]
+    assert whole(open_recording(source, start=1.0, end=2.5)).tolist() == [[1.0, 2.5]]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (0, 9, [[1, 2], [3, 5]]),
+        (1.5, 4, [[1.5, 2], [3, 4]]),
+        (2, 3, []),
+        (3.5, 3.6, [[3.5, 3.6]]),
+        (6, 9, []),
+    ],
+)
+def test_clipping(start: float, end: float, expected: list[list[float]]) -> None:
+    assert clip_regions(regions((1, 2), (3, 5)), start, end).tolist() == expected
+    assert clip_regions(regions(), start, end).shape == (0, 2)
+
+
+@given(arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.1, 0.3, 0.45, 0.8])))
+def test_hysteresis_is_a_switch(values: np.ndarray) -> None:
+    on, expected = False, []
+    for value in values:  # the definition, step by step
+        on = value >= 0.5 if not on else value >= 0.4
+        expected.append(on)
+    assert with_hysteresis(values, 0.5, 0.4).tolist() == expected
+
+
+@given(arrays(bool, st.integers(0, 30)))
+def test_runs_hold_exactly_what_is_on(on: np.ndarray) -> None:
+    found = runs(on)
+    again = np.zeros(len(on), bool)
+    for begin, end in found.astype(int):
+        assert not again[begin:end].any()
+        again[begin:end] = True
+    assert np.array_equal(again, on)
+    assert (found[1:, 0] > found[:-1, 1]).all()
+
+
+def test_gaps_by_hand() -> None:
+    some = regions((0, 1), (1.1, 2), (2.5, 3), (3, 4))
+    assert close_gaps(some, 0.2).tolist() == [[0, 2], [2.5, 4]]
+    assert close_gaps(some, 0.0).tolist() == [[0, 1], [1.1, 2], [2.5, 4]]
+    assert close_gaps(some, 9.0).tolist() == [[0, 4]]
+    assert close_gaps(regions(), 1.0).shape == (0, 2)
+    overlapping = regions((0, 1), (0.9, 2))
+    assert close_gaps(overlapping, 0.0).tolist() == [[0, 2]]
