@@ -52,9 +52,9 @@ def decompose(
 ) -> Elements:
     """Cut the evaluated time at every boundary of a turn, a region or a collar.
 
-    `uem` None: all time is evaluated, as in dscore (md-eval then stops where the reference ends, and
-    does not see what the hypothesis says after that). `collar` is in seconds on each side of every boundary of
-    every reference turn, as in md-eval.
+    `uem` None: all time is evaluated, as in dscore (md-eval then stops where the reference ends,
+    and does not see what the hypothesis says later). `collar` is in seconds on each side of every
+    boundary of every reference turn, as in md-eval.
     """
     said, speakers = _turns(reference)
     heard, names = _turns(hypothesis)
