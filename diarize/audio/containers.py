@@ -142,7 +142,7 @@ class ContainerDecoder:
     def _open(self) -> Iterator[Any]:
         with self._source.open() as view:
             try:
-                container = av.open(view, format=self._demuxer)
+                container = av.open(view, format=self._demuxer, metadata_errors="replace")
             except av.error.FFmpegError as error:
                 raise InputError(f"{self._source.label}: is damaged or cut off") from error
             with container:
