@@ -24,7 +24,7 @@ def vectors(tmp_path: Path) -> str:
 def test_sets_are_found_and_written(vectors: str, tmp_path: Path) -> None:
     out = tmp_path / "x.json"
     command = ["cluster", vectors, "--backend", "ckm", "--num-speakers", "2", "--compose", "max"]
-    assert run_command([*command, "-p", "n_init=8", "--seed", "1", "--out", str(out)]) == 0
+    assert run_command([*command, "-p", "n_restarts=8", "--seed", "1", "--out", str(out)]) == 0
     assert json.loads(out.read_text()) == {"backend": "ckm", "n_speakers": 2, "sets": SETS}
 
 
@@ -56,7 +56,7 @@ def test_the_model_that_the_file_names(tmp_path: Path, capsys: pytest.CaptureFix
     save_model(CompositionalEmbedding(EmbeddingConfig(dim=2, hidden=2)), weights)
     unit = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
     known = {"model": str(weights), "model_sha256": sha256(weights)}
-    command = ["cluster", str(table), "--num-speakers", "2", "-p", "n_init=8", "--out", "-"]
+    command = ["cluster", str(table), "--num-speakers", "2", "-p", "n_restarts=8", "--out", "-"]
 
     np.savez(table, embeddings=unit, **known)  # g of a model that was not trained is the mean
     assert run_command(command) == 0
