@@ -5,3 +5,19 @@ The entry point is `diarize.pipeline.Diarizer`; everything it joins can be used 
 """
 
 __version__ = "0.1.0"
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diarize.pipeline import Diarizer
+
+__all__ = ["Diarizer", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when it is used: `diarize --help` needs nothing of what it stands on.
+    if name == "Diarizer":
+        from diarize.pipeline import Diarizer
+
+        return Diarizer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
