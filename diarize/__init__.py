@@ -4,9 +4,9 @@ The entry point is `diarize.pipeline.Diarizer`; everything it joins can be used 
 `diarize.clustering` clusters any unit vectors into sets, `diarize.scoring` scores any annotations.
 """
 
-__version__ = "0.1.0"
-
 from typing import TYPE_CHECKING, Any
+
+from diarize.version import __version__
 
 if TYPE_CHECKING:
     from diarize.pipeline import Diarizer

@@ -16,9 +16,9 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from diarize import __version__
 from diarize.cli import backends, cluster, embed, plot, run, score, simulate, train
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
+from diarize.version import __version__
 
 app = typer.Typer(
     add_completion=False,
@@ -35,7 +35,6 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(train.app, name="train")
-app.add_typer(plot.app, name="plot")
 app.add_typer(plot.app, name="plot")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize import __version__
 from diarize.formats.turns import written_turns
+from diarize.version import __version__
 
 
 def json_text(annotation: Annotation, options: Mapping[str, object]) -> str:
