@@ -13,6 +13,7 @@ from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.audio import Recording, open_recording
+from diarize.errors import InputError
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, annotate, turns
@@ -20,13 +21,18 @@ from diarize.timeline import TimelineOptions, annotate, turns
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
+    from diarize.embedding import CompositionalEmbedding
 
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Float64[np.ndarray, "m 2"]]
 Source = str | os.PathLike[str] | BinaryIO | tuple[np.ndarray, int] | Recording
 
-WINDOW = 1.6  # seconds of audio that one vector stands for
-STEP = 0.2  # seconds between the middles of neighbouring windows
+# Long windows tell voices apart, and a sparse grid of them is enough to find the speakers; shorter
+# ones on a finer grid tell when speakers change. Chosen on simulated conversations of dev-a.
+WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
+WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
+STEPS = (0.05, 2.0)  # seconds
+FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,13 @@ class Diarizer:
         n_speakers, min_speakers, max_speakers: how many speakers there are; None: inferred.
         max_set_size: most speakers at one instant.
         params: further options of the backend.
-        activity: where there is speech: a callable of a recording, such as
+        activity: where there is speech: a callable of a recording and a hook, such as
             `diarize.activity.SileroActivity()`, or regions in seconds; None: silero with its
             defaults.
-        reference: the true turns, for the backends that need them.
         model: name of a shipped model, or path of a weights file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
-        window, step: length of a window and distance between two, seconds.
+        window, step: length of the windows that are clustered and distance between two, seconds.
         timeline: how turns are made of windows.
     """
 
@@ -77,20 +82,25 @@ class Diarizer:
     max_set_size: int = 2
     params: Mapping[str, Any] = field(default_factory=dict)
     activity: Activity | Float64[np.ndarray, "m 2"] | None = None
-    reference: Annotation | None = None
     model: str | Path = "lstm-compositional"
     device: str = "auto"
     seed: int = 0
     window: float = WINDOW
     step: float = STEP
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
+    _loaded: dict[tuple[str, str], CompositionalEmbedding] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def __call__(self, audio: Source, hook: Hook | None = None) -> Annotation:
+    def __call__(
+        self, audio: Source, hook: Hook | None = None, *, reference: Annotation | None = None
+    ) -> Annotation:
         """Diarize one recording.
 
         Args:
             audio: a path, a file object, `(samples, sample_rate)`, or an opened recording.
             hook: called as `hook(step, done, total)` now and then.
+            reference: the recording's true turns, for the backends that need them.
 
         Returns:
             Turns of SPEAKER_00, SPEAKER_01, ... by first appearance; its uri is the file's stem.
@@ -98,44 +108,79 @@ class Diarizer:
         Raises:
             InputError: audio or options that cannot be used.
         """
-        return self.diarize(audio, hook).annotation
+        return self.diarize(audio, hook, reference=reference).annotation
 
-    def diarize(self, audio: Source, hook: Hook | None = None) -> Diarization:
+    @property
+    def needs_reference(self) -> bool:
+        """Whether the backend has to be told the true turns."""
+        return bool(clustering.make(self.backend).__sklearn_tags__().target_tags.required)
+
+    def prepare(self) -> None:
+        """Check all options and load the model; otherwise the first recording does so.
+
+        Raises:
+            ValueError: options that cannot be used, alone or together.
+        """
+        _require_within("window", self.window, WINDOWS)
+        _require_within("step", self.step, STEPS)
+        model, _ = self._model()
+        # A clustering checks its options when it is fitted, be it to no windows at all.
+        nothing = np.zeros((0, model.config.dim), np.float32)
+        self._estimator(model.compose).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+
+    def diarize(
+        self, audio: Source, hook: Hook | None = None, *, reference: Annotation | None = None
+    ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
-        from diarize.embedding import embed_windows, load_model, pick_device, place_windows
+        from diarize.embedding import embed_windows, place_windows
 
-        device = pick_device(self.device)
-        model = load_model(self.model, device)
+        self.prepare()
+        if self.needs_reference and reference is None:
+            raise InputError(f"backend {self.backend} needs the true turns: give a reference")
+        model, device = self._model()
         estimator = self._estimator(model.compose)
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         speech = self._speech(recording, hook)
-        windows, cells = place_windows(speech, self.window, self.step)
-        vectors = embed_windows(model, recording, windows, hook)
+        coarse, _ = place_windows(speech, self.window, self.step)
+        fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
+        vectors = embed_windows(model, recording, np.concatenate([coarse, fine]), hook)
+        coarse_vectors, fine_vectors = np.split(vectors, [len(coarse)])
         if hook:
             hook("clustering", 0, 1)
-        truth = None if self.reference is None else sets_at(self.reference, cells.mean(axis=1))
-        estimator.fit(vectors, truth)
-        sets = estimator.sets_
-        if truth is None:
-            cells, sets = refine(vectors, cells, estimator, self.timeline)
+        if reference is not None and self.needs_reference:
+            sets = estimator.fit(fine_vectors, sets_at(reference, cells.mean(axis=1))).sets_
+            notes = []
+        else:
+            notes = _bind_to(len(coarse), estimator)
+            estimator.fit(coarse_vectors)
+            cells, sets = refine(fine_vectors, cells, estimator, self.timeline)
         if hook:
             hook("clustering", 1, 1)
-        notes = []
         if not len(speech):
             notes.append("no speech found")
         if getattr(estimator, "sampled_", None) is not None:
             notes.append(
-                f"clustered {estimator.sampled_} of {len(windows)} windows; the others went to the "
+                f"clustered {estimator.sampled_} of {len(coarse)} windows; the others went to the "
                 "nearest set"
             )
         return Diarization(
             annotation=annotate(turns(cells, sets, self.timeline), recording.uri),
             speech=speech,
-            windows=len(windows),
+            windows=len(coarse),
             duration=recording.duration,
             device=device,
             notes=tuple(notes),
         )
+
+    def _model(self) -> tuple[CompositionalEmbedding, str]:
+        """The model and what it runs on, loaded once for all recordings."""
+        from diarize.embedding import load_model, pick_device
+
+        device = pick_device(self.device)
+        key = (str(self.model), device)
+        if key not in self._loaded:
+            self._loaded = {key: load_model(self.model, device)}
+        return self._loaded[key], device
 
     def _estimator(self, compose: Any) -> Any:
         return clustering.make(
@@ -156,6 +201,25 @@ class Diarizer:
         regions = activity(recording, hook) if callable(activity) else activity
         begin = recording.start
         return clip_regions(regions, begin, begin + recording.duration)
+
+
+def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:
+    low, high = limits
+    if not low <= seconds <= high:
+        raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
+
+
+def _bind_to(n_windows: int, estimator: Any) -> list[str]:
+    """Ask a clustering for no more speakers than there are windows; returns what to say of it."""
+    wanted = {name: getattr(estimator, name) for name in ("n_speakers", "min_speakers")}
+    too_many = {name: n for name, n in wanted.items() if n is not None and n > n_windows > 0}
+    if not too_many:
+        return []
+    estimator.set_params(**dict.fromkeys(too_many, n_windows))
+    return [
+        f"too short for {max(too_many.values())} speakers: its {n_windows} windows of speech hold "
+        f"at most {n_windows}"
+    ]
 
 
 def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSets:

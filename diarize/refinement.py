@@ -20,13 +20,15 @@ def refine(
     estimator: Any,
     options: TimelineOptions,
 ) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
-    """Turn a clustering of windows into sets over time.
+    """Turn a clustering into sets over time.
 
-    The states are all sets of the speakers found, up to the estimator's largest. A state's cost in
-    a cell is the squared distance of its window from the state's centroid.
+    The states are all sets of the speakers found, up to the estimator's largest, or only the single
+    speakers where it knows no composition. A state's cost in a cell is the squared distance of the
+    cell's window from the state's centroid. The windows may be others than those that were
+    clustered: long ones tell voices apart, short ones tell when they change.
 
     Args:
-        vectors: unit vectors of the windows.
+        vectors: unit vectors of windows.
         cells: the time for which each window speaks, seconds.
         estimator: a fitted clustering with a centroid for each speaker.
         options: of the decoding.
@@ -35,18 +37,17 @@ def refine(
         The cells, with borders between different sets moved to where their costs cross, and the set
         of each. A speaker of the clustering is never lost.
     """
-    sets: SpeakerSets = estimator.sets_
-    if not sets.n_speakers:
-        return cells, sets
+    if not estimator.n_speakers_ or not len(cells):
+        return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
+    largest = estimator.max_set_size if estimator.finds_overlap else 1
+    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
     centroids = estimator.centroids_
-    states = SpeakerSets(enumerate_sets(sets.n_speakers, estimator.max_set_size))
     for _ in range(ROUNDS):
-        centroids = speaker_centroids(vectors, sets, centroids)
         composed = compose_sets(estimator.compose, centroids, states.membership)
         costs = squared_distances(vectors, composed)
-        path = decode(cells, costs, states, options)
-        path = _keep_everybody(path, costs, states)
+        path = _keep_everybody(decode(cells, costs, states, options), costs, states)
         sets = states[path]
+        centroids = speaker_centroids(vectors, sets, centroids)
     return cut_cells(cells, costs, path), sets
 
 

@@ -39,6 +39,8 @@ class Agglomerative(SampledClusterer):
         random_state: seed of the sample.
     """
 
+    finds_overlap = False
+
     def __init__(
         self,
         *,

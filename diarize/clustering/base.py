@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
@@ -115,6 +115,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
     centroids_: Float64[np.ndarray, "k p"]
     sampled_: int | None
 
+    finds_overlap = True
+    """Whether a set may hold more than one speaker."""
+
     takes_links = False
     """Whether `fit` can use `must_link` and `cannot_link`."""
 
@@ -135,7 +138,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.compose = compose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Clusterer:
         """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
 
         Raises:
