@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diarize.formats.rttm import read_rttm
-from diarize.pipeline import Diarizer
+from diarize import Diarizer
+from diarize.formats import read_rttm
 from diarize.scoring import score_files
 
 folder = Path(__file__).parent
 
-diarize = Diarizer(backend="ckm", seed=0)
-annotation = diarize(folder / "conversation.ogg")
+diarizer = Diarizer(backend="ckm", seed=0)
+annotation = diarizer(folder / "conversation.ogg")
 
 for turn, _, speaker in annotation.itertracks(yield_label=True):
     print(f"{turn.start:7.2f} {turn.end:7.2f}  {speaker}")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -18,12 +19,24 @@ from jaxtyping import install_import_hook
 # One thread each, before torch and numpy start: pytest-xdist has a worker on every core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# An int will do for a float (PEP 484), which beartype must be told.
+_beartype = beartype(conf=BeartypeConf(is_pep484_tower=True))
+
+
+def _typecheck(function: Callable[..., Any]) -> Callable[..., Any]:
+    # beartype knows `Self` only in classes that it decorates, and the hook decorates functions.
+    hints = function.__annotations__
+    for name in [name for name, hint in hints.items() if hint in (Self, "Self")]:
+        del hints[name]
+    return _beartype(function)
+
+
 # Before anything imports the package: from here on every annotated shape is checked at each call.
-# An int will do for a float (PEP 484), which beartype must be told; the hook takes a name only.
-typecheck = ModuleType("diarize_typecheck")
-typecheck.check = beartype(conf=BeartypeConf(is_pep484_tower=True))  # type: ignore[attr-defined]
-sys.modules[typecheck.__name__] = typecheck
-install_import_hook("diarize", f"{typecheck.__name__}.check")
+# The hook asks for the name of something that can be imported.
+_module = ModuleType("diarize_typecheck")
+_module.check = _typecheck  # type: ignore[attr-defined]
+sys.modules[_module.__name__] = _module
+install_import_hook("diarize", f"{_module.__name__}.check")
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
 SHARED = REPO_ROOT.parent / "shared"
