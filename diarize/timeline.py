@@ -7,12 +7,14 @@ vectors: 0 to 4), and a change costs as much as staying wrong by one unit for `s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ class TimelineOptions:
     overlap: float = 0.05
     min_turn: float = 0.2
     min_gap: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} is a finite number from 0 on, not {value}")
 
 
 def decode(

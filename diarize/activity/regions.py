@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
 
 
-def whole(recording: Recording) -> Float64[np.ndarray, "1 2"]:
-    """Give a recording, or the part of it that is read, as one region."""
+def whole(recording: Recording, hook: Any = None) -> Float64[np.ndarray, "1 2"]:
+    """Give a recording, or the part of it that is read, as one region; there is no progress."""
     return np.array([[recording.start, recording.start + recording.duration]])
 
 

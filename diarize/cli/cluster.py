@@ -68,10 +68,7 @@ def cluster(
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
 
-    params = parse_params(param or [])
-    for name, option in _OWN_OPTIONS.items():
-        if name in params:
-            raise InputError(f"-p {name}: use {option}")
+    params = parse_params(param or [], _OWN_OPTIONS)
     estimator = clustering.make(
         backend,
         n_speakers=num_speakers,

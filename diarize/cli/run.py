@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +14,22 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
-    from diarize.pipeline import Diarizer
+    from diarize.cli.targets import Targets
+    from diarize.pipeline import Activity, Diarizer
+
+# What has an option of its own, by the name that a backend knows it by.
+_OWN_OPTIONS = {
+    "n_speakers": "--num-speakers",
+    "min_speakers": "--min-speakers",
+    "max_speakers": "--max-speakers",
+    "max_set_size": "--max-set-size",
+    "random_state": "--seed",
+    "compose": "--model",
+}
 
 
+# The defaults and ranges are those of the library; a test compares them, since importing it here
+# would slow `--help` down.
 def run(
     audio: Annotated[
         list[str],
@@ -27,16 +39,19 @@ def run(
         str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
     ] = "ckm",
     num_speakers: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of speakers [default: inferred]")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of speakers.", show_default="inferred"),
     ] = None,
     min_speakers: Annotated[
-        int | None, typer.Option(metavar="N", help="Fewest speakers [default: 1]")
+        int | None, typer.Option(metavar="N", min=1, help="Fewest speakers.", show_default="1")
     ] = None,
     max_speakers: Annotated[
-        int | None, typer.Option(metavar="N", help="Most speakers [default: no bound]")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Most speakers.", show_default="20"),
     ] = None,
     max_set_size: Annotated[
-        int, typer.Option(metavar="D", help="Most speakers at one instant; 1 finds no overlap.")
+        int,
+        typer.Option(metavar="D", min=1, help="Most speakers at one instant; 1 finds no overlap."),
     ] = 2,
     param: Annotated[
         list[str] | None,
@@ -50,43 +65,57 @@ def run(
         ),
     ] = "silero",
     vad_threshold: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Probability, 0 to 1, above which it is speech."),
-    ] = None,
+        float,
+        typer.Option(
+            metavar="P", min=0.0, max=1.0, help="silero: probability from which on it is speech."
+        ),
+    ] = 0.4,
     min_speech: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Shortest stretch of speech.")
-    ] = None,
+        float,
+        typer.Option(metavar="SECONDS", min=0.0, help="silero: shortest stretch of speech."),
+    ] = 0.1,
     min_silence: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Shortest silence between two stretches."),
-    ] = None,
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.0, help="silero: shortest silence between two stretches."
+        ),
+    ] = 0.2,
     window: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Length of a window, 0.5 to 5.")
-    ] = None,
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.5, max=5.0, help="Length of the windows that are clustered."
+        ),
+    ] = 2.0,
     step: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Distance of windows, 0.05 to 2.")
-    ] = None,
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.05, max=2.0, help="Distance between two of these windows."
+        ),
+    ] = 0.5,
     switch: Annotated[
-        float | None,
+        float,
         typer.Option(
             metavar="SECONDS",
+            min=0.0,
             help="How long another set must clearly fit better to be worth a change of speakers.",
         ),
-    ] = None,
+    ] = 0.1,
     overlap: Annotated[
-        float | None,
+        float,
         typer.Option(
             metavar="COST",
-            help="Against each further speaker at one instant; larger: less overlap.",
+            min=0.0,
+            help="Of each further speaker at one instant, in units of squared distance between "
+            "unit vectors; larger: less overlap.",
         ),
-    ] = None,
+    ] = 0.05,
     min_turn: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Shortest turn.")
-    ] = None,
+        float, typer.Option(metavar="SECONDS", min=0.0, help="Shortest turn.")
+    ] = 0.2,
     min_gap: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Shortest gap between a speaker's turns."),
-    ] = None,
+        float,
+        typer.Option(metavar="SECONDS", min=0.0, help="Shortest gap between a speaker's turns."),
+    ] = 0.3,
     reference: Annotated[
         Path | None,
         typer.Option(metavar="FILE.rttm", help="True turns, for the backend `oracle`."),
@@ -98,10 +127,17 @@ def run(
         ),
     ] = "mix",
     start: Annotated[
-        float | None, typer.Option(metavar="S", help="Begin at this second of the recording.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="Where to begin; times stay those of the file.",
+            show_default="its beginning",
+        ),
     ] = None,
     end: Annotated[
-        float | None, typer.Option(metavar="S", help="End at this second of the recording.")
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.0, help="Where to end.", show_default="its end"),
     ] = None,
     model: Annotated[
         str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
@@ -109,134 +145,116 @@ def run(
     device: Annotated[
         str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
     out: Annotated[
-        str | None,
+        str,
         typer.Option(
             metavar="FILE|DIR|-",
-            help="Where results go; several inputs or formats need a folder [default: -]",
+            help="Where results go; - is standard output, several inputs or formats need a folder.",
         ),
-    ] = None,
+    ] = "-",
     format: Annotated[
         list[str] | None,
-        typer.Option(metavar="rttm|json", help="Format of the result; may repeat [default: rttm]"),
+        typer.Option(
+            metavar="rttm|json", help="Format of the result; may repeat.", show_default="rttm"
+        ),
     ] = None,
 ) -> None:
     """Say who spoke when, also while people speak at the same time.
 
     Writes RTTM to --out or standard output, and a summary to standard error.
     """
+    from diarize.activity import SileroActivity
+    from diarize.cli.inputs import Turns, open_recordings
+    from diarize.cli.messages import error, explain, note
     from diarize.cli.params import parse_params
     from diarize.cli.targets import Targets
     from diarize.pipeline import Diarizer
     from diarize.timeline import TimelineOptions
 
-    stems = [_stem(name) for name in audio]
     if channels not in {"mix", "separate"}:
         raise InputError(f"channels {channels}: not one of mix, separate")
     several = len(audio) > 1 or channels == "separate"
-    targets = Targets.resolve(
-        out if out is None or not several else f"{out}/", stems, format or ["rttm"]
-    )
+    targets = Targets.resolve(out, audio, format or ["rttm"], several=several)
+    silero = SileroActivity(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)
     diarizer = Diarizer(
         backend=backend,
         n_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
         max_set_size=max_set_size,
-        params=parse_params(param or []),
+        params=parse_params(param or [], _OWN_OPTIONS),
+        activity=silero if vad == "silero" else _activity(vad, audio),
         model=model,
         device=device,
         seed=seed,
-        **_given(window=window, step=step),
+        window=window,
+        step=step,
         timeline=TimelineOptions(
-            **_given(switch=switch, overlap=overlap, min_turn=min_turn, min_gap=min_gap)
+            switch=switch, overlap=overlap, min_turn=min_turn, min_gap=min_gap
         ),
     )
-    detect = _given(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)
+    truth = None if reference is None else Turns.read(reference, audio)
+    if truth is None and diarizer.needs_reference:
+        raise InputError(f"backend {backend} needs the true turns: give --reference")
+    if truth is not None and not diarizer.needs_reference:
+        note(f"backend {backend} has no use for --reference")
+    diarizer.prepare()
+
     failed = []
-    for name in audio:
+    for path in audio:
         try:
-            for recording in _recordings(name, channels, start, end):
-                diarizer.activity = _activity(vad, detect, recording.uri)
-                diarizer.reference = _reference(reference, recording.uri)
-                _run_one(diarizer, recording, targets)
-        except (ValueError, OSError) as problem:
+            for recording in open_recordings(path, channels, start, end):
+                turns = None if truth is None else truth.of(recording.uri)
+                _run_one(diarizer, recording, turns, targets, several)
+        except BrokenPipeError:
+            raise  # nobody reads the results any more
+        except Exception as problem:
             if len(audio) == 1:
                 raise
-            from diarize.cli.messages import error, explain
-
             error(explain(problem)[1])
-            failed.append(name)
+            failed.append(path)
     if failed:
-        from diarize.cli.messages import error
-
         error(f"{len(failed)} of {len(audio)} failed: {', '.join(failed)}")
         raise typer.Exit(1)
 
 
-def _given(**options: float | None) -> dict[str, Any]:
-    """Keep the options that were given; the library knows the defaults of the others."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _stem(name: str) -> str:
-    return "stdin" if name == "-" else "_".join(Path(name).stem.split())
-
-
-def _recordings(
-    name: str, channels: str, start: float | None, end: float | None
-) -> Iterator[Recording]:
-    from dataclasses import replace
-
-    from diarize.audio import open_recording
-
-    recording = open_recording(name, start=start, end=end)
-    if channels == "mix":
-        yield recording
-        return
-    for number, channel in enumerate(recording.by_channel(), start=1):
-        yield replace(channel, uri=f"{recording.uri}_channel{number}")
-
-
-def _activity(vad: str, detect: dict[str, Any], uri: str) -> Any:
-    from diarize.activity import SileroActivity, whole
-
-    if vad == "silero":
-        return SileroActivity(**detect)
+def _activity(vad: str, audio: list[str]) -> Activity:
+    """Where there is speech, when it is not to be detected."""
     if vad == "none":
+        from diarize.activity import whole
+
         return whole
+    if not Path(vad).exists():
+        raise InputError(f"vad {vad}: not silero, none or an RTTM file that is there")
     import numpy as np
 
-    turns = _only(vad, uri)
-    return np.array([[s.start, s.end] for s in turns.get_timeline().support()]).reshape(-1, 2)
+    from diarize.cli.inputs import Turns
+
+    turns = Turns.read(Path(vad), audio)
+
+    def given(recording: Recording, hook: Any = None) -> Any:
+        speech = turns.of(recording.uri).get_timeline().support()
+        return np.array([[s.start, s.end] for s in speech], np.float64).reshape(-1, 2)
+
+    return given
 
 
-def _reference(path: Path | None, uri: str) -> Annotation | None:
-    return None if path is None else _only(path, uri)
-
-
-def _only(path: str | Path, uri: str) -> Annotation:
-    """Find a recording's turns in an RTTM file: by its name, or as the only ones there are."""
-    from diarize.formats import read_rttm
-
-    turns = read_rttm(path)
-    if uri in turns:
-        return turns[uri]
-    if len(turns) == 1:
-        return next(iter(turns.values()))
-    raise InputError(f"{path}: no turns of {uri}")
-
-
-def _run_one(diarizer: Diarizer, recording: Recording, targets: Any) -> None:
+def _run_one(
+    diarizer: Diarizer,
+    recording: Recording,
+    reference: Annotation | None,
+    targets: Targets,
+    several: bool,
+) -> None:
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
     from diarize.cli.summary import print_summary
     from diarize.formats import FORMATS
 
     began = perf_counter()
-    with progress() as hook:
-        found = diarizer.diarize(recording, hook)
+    with progress(f"{recording.uri}: " if several else "") as hook:
+        found = diarizer.diarize(recording, hook, reference=reference)
     elapsed = perf_counter() - began
     options = {
         "backend": diarizer.backend,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from diarize.cli.inputs import name_of
 from diarize.errors import InputError
 
 
@@ -16,7 +17,7 @@ class Targets:
     """What `--out` and `--format` ask for.
 
     Attributes:
-        folder: where files are named by the recording's stem; None: one file, or standard output.
+        folder: where files are named by the recording; None: one file, or standard output.
         file: the one file; None: standard output, unless there is a folder.
         formats: names of formats.
     """
@@ -26,69 +27,78 @@ class Targets:
     formats: Sequence[str]
 
     @classmethod
-    def resolve(cls, out: str | None, stems: Sequence[str], formats: Sequence[str]) -> Targets:
+    def resolve(
+        cls, out: str, inputs: Sequence[str], formats: Sequence[str], *, several: bool
+    ) -> Targets:
         """Decide before any work is done, and refuse what could not be written.
 
         Args:
-            out: the option's value; None and "-": standard output.
-            stems: names of all results.
-            formats: names of formats.
+            out: the option's value; "-": standard output.
+            inputs: the recordings.
+            formats: names of formats; one that repeats counts once.
+            several: whether there may be more than one result.
 
         Raises:
-            InputError: an unknown format, two results of one name, or a place that cannot be
-                written.
+            InputError: an unknown format, two recordings of one name, a place that cannot be
+                written, or a file that is one of the recordings.
         """
+        from diarize.files import require_writable
         from diarize.formats import FORMATS
 
         for name in formats:
             if name not in FORMATS:
                 raise InputError(f"format {name}: not one of {', '.join(FORMATS)}")
-        twice = next((stem for n, stem in enumerate(stems) if stem in stems[:n]), None)
+        names = [name_of(source) for source in inputs]
+        twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
         if twice is not None:
             raise InputError(f"two inputs are named {twice}: their results would be one")
         formats = list(dict.fromkeys(formats))
-        if out is None or out == "-":
+        if out == "-":
             if len(formats) > 1:
                 raise InputError("several formats need --out FOLDER")
             return cls(None, None, formats)
         path = Path(out)
-        if len(stems) > 1 or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
-            _check_folder(path)
+        if several or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
+            require_folder(path)
             return cls(path, None, formats)
-        _check_file(path)
+        require_writable(path)
+        if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
+            raise InputError(f"{path}: is the recording, which the result would replace")
         return cls(None, path, formats)
 
-    def write(self, stem: str, texts: Mapping[str, str]) -> None:
+    def write(self, name: str, texts: Mapping[str, str]) -> None:
         """Write one result in all formats.
 
         Args:
-            stem: the recording's name.
+            name: of the recording.
             texts: the result by name of format.
         """
         from diarize.files import atomic_output
 
         if self.folder is None and self.file is None:
             sys.stdout.write("".join(texts.values()))
+            sys.stdout.flush()  # each result as soon as it is there
             return
-        for name, text in texts.items():
-            path = self.file or (self.folder or Path()) / f"{stem}.{name}"
+        for suffix, text in texts.items():
+            path = self.file or (self.folder or Path()) / f"{name}.{suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_output(path, "w") as file:
                 file.write(text)
 
 
-def _check_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path}: a file, but several results need a folder")
-    there = path
-    while not there.exists():
-        there = there.parent
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise InputError(f"{path}: cannot be written")
+def require_folder(path: Path) -> None:
+    """Refuse a folder that could not be made, or that nothing could be written into.
 
+    Raises:
+        InputError: it is a file, or it or the folder above it cannot be written.
+    """
+    from diarize.files import require_writable
 
-def _check_file(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: its folder does not exist")
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise InputError(f"{path}: cannot be written")
+    if path.is_dir():
+        require_writable(path / ".diarize")
+        return
+    if path.exists():
+        raise InputError(f"{path}: a file, but a folder is needed")
+    while not path.parent.exists():
+        path = path.parent
+    require_writable(path)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
 
 # Reverberation times, seconds to fall by 60 dB: from a furnished office to a bare meeting room.
 REVERBERATION = (0.12, 0.6)
@@ -85,13 +86,21 @@ def coloured_noise(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "sam
 
 
 def read_noises(folder: Path) -> list[Float32[np.ndarray, "samples"]]:
-    """Read every recording of a folder, each brought to unit power."""
+    """Read every recording of a folder, each brought to unit power.
+
+    Raises:
+        InputError: no such folder, nothing in it but silence, or a recording that cannot be read.
+    """
     from diarize.mixing.speech import AUDIO_SUFFIXES, read_samples
 
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder of noise")
     noises = []
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES):
         samples = read_samples(path)
         power = float(np.square(samples, dtype=np.float64).mean()) if len(samples) else 0.0
         if power > 0:
             noises.append((samples / np.sqrt(power)).astype(np.float32))
+    if not noises:
+        raise InputError(f"{folder}: no recordings of noise")
     return noises

@@ -179,7 +179,7 @@ class EpisodeMaker(torch.utils.data.Dataset):
             stretches[torch.from_numpy(wet)] = heard[:, :n]
         audio = torch.zeros(b, n).index_add_(0, torch.from_numpy(where[:, 0]), stretches)
         power = audio.square().mean(dim=1).sqrt().numpy() + 1e-6
-        for row in np.flatnonzero(rng.random(b) < config.noisy):
+        for row in np.flatnonzero(rng.random(b) < config.noisy).tolist():
             snr = rng.uniform(*config.snr)
             audio[row].add_(self._noise(rng, n), alpha=float(power[row] * 10 ** (-snr / 20)))
         level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power

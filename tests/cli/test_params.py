@@ -25,13 +25,13 @@ from diarize.errors import InputError
     ],
 )
 def test_values(text: str, value: object) -> None:
-    (found,) = parse_params([f"name={text}"]).values()
+    (found,) = parse_params([f"name={text}"], {}).values()
     assert (type(found), found) == (type(value), value)
 
 
 def test_names() -> None:
-    assert parse_params(["n-restarts=3", " b = 2 "]) == {"n_restarts": 3, "b": 2}
-    assert parse_params([]) == {}
+    assert parse_params(["n-restarts=3", " b = 2 "], {}) == {"n_restarts": 3, "b": 2}
+    assert parse_params([], {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,9 @@ def test_names() -> None:
         (["x"], "-p 'x': NAME=VALUE expected"),
         (["=3"], "-p '=3': NAME=VALUE expected"),
         (["x=1", "x=2"], "-p x: given twice"),
+        (["n-speakers=2"], "-p n_speakers: use --num-speakers"),
     ],
 )
 def test_what_cannot_be_used_is_refused(pairs: list[str], reason: str) -> None:
     with pytest.raises(InputError, match=f"^{reason}$"):
-        parse_params(pairs)
+        parse_params(pairs, {"n_speakers": "--num-speakers"})
