@@ -30,7 +30,9 @@ def embed(
     """
     from diarize.cli.progress import progress
     from diarize.embedding.stretches import embed_stretches, read_stretches, write_vectors
+    from diarize.files import require_writable
 
+    require_writable(out)
     stretches = read_stretches(listing)
     with progress() as hook:
         vectors = embed_stretches(stretches, model, device, hook)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
 
 
 @contextmanager
@@ -15,10 +14,11 @@ def progress(prefix: str = "") -> Iterator[Callable[[str, float, float], None] |
     Args:
         prefix: stands before the name of each stage.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         Progress,
@@ -32,14 +32,16 @@ def progress(prefix: str = "") -> Iterator[Callable[[str, float, float], None] |
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
-        console=console,
+        console=Console(stderr=True),
         transient=True,
+        # What is printed meanwhile appears above the bars; results in a file or a pipe stay there.
+        redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),
     ) as bars:
         tasks = {}
 
         def hook(step: str, done: float, total: float) -> None:
             if step not in tasks:
-                tasks[step] = bars.add_task(f"{prefix}{step}", total=total)
+                tasks[step] = bars.add_task(escape(f"{prefix}{step}"), total=total)
             bars.update(tasks[step], completed=done, total=total)
 
         yield hook

@@ -19,32 +19,37 @@ def simulate(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where FLAC files and their RTTM go.")],
-    conversations: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 1,
+    conversations: Annotated[int, typer.Option(metavar="N", min=1, help="How many to make.")] = 1,
     speakers: Annotated[
-        str, typer.Option(metavar="MIN-MAX", help="Speakers in one conversation.")
+        str, typer.Option(metavar="MIN-MAX", help="Speakers of one conversation, or one number.")
     ] = "2-5",
     seconds: Annotated[
-        float, typer.Option(metavar="S", min=5.0, help="Length, about; speech is never used twice.")
+        float,
+        typer.Option(metavar="SECONDS", min=5.0, help="Length, about; speech is never used twice."),
     ] = 60.0,
     overlap: Annotated[
         float,
-        typer.Option(metavar="SHARE", min=0.0, max=0.5, help="Of speech, in which two speak."),
+        typer.Option(metavar="SHARE", min=0.0, max=0.5, help="Share of speech in which two speak."),
     ] = 0.08,
     noise: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Recordings of noise [default: synthetic]")
+        Path | None,
+        typer.Option(metavar="DIR", help="Recordings of noise.", show_default="synthetic"),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split of the speakers.tsv [default: all]")
+        str | None,
+        typer.Option(metavar="NAME", help="Split of the speakers.tsv.", show_default="all"),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
     from diarize.cli.progress import progress
+    from diarize.cli.targets import require_folder
     from diarize.mixing.acoustics import read_noises
     from diarize.mixing.conversation import ConversationConfig
     from diarize.mixing.corpus import Conversations, write_conversations
     from diarize.mixing.speech import find_utterances
 
+    require_folder(out)
     drawn = Conversations(
         find_utterances(speech_dir, split),
         _range(speakers),
@@ -53,10 +58,11 @@ def simulate(
         seed,
     )
     with progress() as hook:
-        for done, (path, length) in enumerate(write_conversations(drawn, conversations, out)):
+        written = write_conversations(drawn, conversations, out)
+        for done, (path, length) in enumerate(written, start=1):
             if hook:
-                hook("simulating", done + 1, conversations)
-            print(f"{path}\t{length:.1f}")
+                hook("simulating", done, conversations)
+            print(f"{path}\t{length:.1f}", flush=True)
 
 
 def _range(text: str) -> tuple[int, int]:

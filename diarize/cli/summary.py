@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+import sys
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 
-from diarize.pipeline import Diarization
+from diarize.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from diarize.pipeline import Diarization
 
 
 def print_summary(found: Diarization, elapsed: float) -> None:
@@ -17,7 +22,7 @@ def print_summary(found: Diarization, elapsed: float) -> None:
     """
     annotation = found.annotation
     speech = annotation.get_timeline().support().duration()
-    table = Table(title=annotation.uri, title_justify="left")
+    table = Table()
     table.add_column("speaker")
     table.add_column("seconds", justify="right")
     table.add_column("of speech", justify="right")
@@ -26,12 +31,14 @@ def print_summary(found: Diarization, elapsed: float) -> None:
         held = annotation.label_duration(label)
         turns = len(annotation.label_timeline(label))
         table.add_row(label, f"{held:.1f}", f"{held / speech:.0%}", str(turns))
-    console = Console(stderr=True, highlight=False)
-    console.print(table)
+    print(annotation.uri, file=sys.stderr)
+    if table.row_count:
+        print_table(table, stderr=True)
     overlap = annotation.get_overlap().duration()
     share = f" ({overlap / speech:.1%} of speech)" if speech else ""
     factor = f"{elapsed / found.duration:.3f}" if found.duration else "undefined"
-    console.print(
+    print(
         f"{speech:.1f} s of speech in {found.duration:.1f} s; overlap {overlap:.1f} s{share}; "
-        f"real-time factor {factor} on {found.device}"
+        f"real-time factor {factor} on {found.device}",
+        file=sys.stderr,
     )

@@ -31,10 +31,10 @@ def embedding(
         Path, typer.Option(metavar="DIR", help="Voices, checkpoint, model.safetensors go here.")
     ],
     split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split to train on [default: all]")
+        str | None, typer.Option(metavar="NAME", help="Split to train on.", show_default="all")
     ] = None,
     dev_split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split to report on [default: none]")
+        str | None, typer.Option(metavar="NAME", help="Split to report on.", show_default="none")
     ] = None,
     pool: Annotated[
         list[str] | None,
@@ -44,7 +44,8 @@ def embedding(
         Path | None, typer.Option(metavar="DIR", help="More single-speaker files, without names.")
     ] = None,
     noise: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Recordings of noise [default: synthetic]")
+        Path | None,
+        typer.Option(metavar="DIR", help="Recordings of noise.", show_default="synthetic"),
     ] = None,
     teacher: Annotated[
         bool,
@@ -54,7 +55,7 @@ def embedding(
     cooldown: Annotated[
         int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
     ] = 4_000,
-    rate: Annotated[float, typer.Option(metavar="R", help="Learning rate.")] = 1.5e-3,
+    rate: Annotated[float, typer.Option(metavar="R", min=0.0, help="Learning rate.")] = 1.5e-3,
     every: Annotated[
         int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
     ] = 1_000,
@@ -62,17 +63,20 @@ def embedding(
         int, typer.Option(metavar="N", min=0, help="Processes that make mixtures.")
     ] = 1,
     until: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop before this step, to go on later.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
     ] = None,
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to train.")] = "cpu",
+    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train.")] = "cpu",
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and mixtures.")] = 0,
 ) -> None:
     """Train f and g on mixtures made on the fly; run again to go on after an interruption."""
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
+    from diarize.cli.targets import require_folder
     from diarize.training.embedding import Recipe, train_embedding
     from diarize.training.loop import LoopConfig
 
+    require_folder(out)
     recipe = Recipe(
         speech=speech,
         split=split,

@@ -85,7 +85,7 @@ def embed_stretches(
         ends = [stretches[r].end for r in own]
         windows = np.array(
             [
-                (stretches[r].start, length if e is None else e)
+                (stretches[r].start, length if e is None else min(e, length))
                 for r, e in zip(own, ends, strict=True)
             ]
         )

@@ -6,12 +6,14 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 
-from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
+from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, pick_device, save_model
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
@@ -73,7 +75,7 @@ def train_embedding(
     Args:
         recipe: what to train on, and how.
         folder: voices, checkpoint, report and the finished `model.safetensors` go here.
-        device: "cpu" or "cuda".
+        device: "auto", "cpu" or "cuda".
         workers: processes that make batches.
         until: stop before this step, as if interrupted.
         hook: progress.
@@ -83,25 +85,28 @@ def train_embedding(
         The path of the weights.
 
     Raises:
-        InputError: speech that cannot be used, or a folder with a training by another recipe.
-        ImportError: a teacher is asked for and Resemblyzer is not installed.
+        InputError: speech or a device that cannot be used, a teacher that is not installed, or a
+            folder with a training by another recipe.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    _same_recipe(recipe, folder / "recipe.json")
-    voices = _voices(recipe, folder / "voices", hook)
+    device = pick_device(device)
+    _same_recipe(recipe, folder)
     noises = read_noises(recipe.noise) if recipe.noise else []
+    development = _development(recipe, hook)
+    voices = _voices(recipe, folder, hook)
     maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
     torch.manual_seed(recipe.seed)
     model = CompositionalEmbedding(recipe.model)
     trainer = Trainer(model, recipe.loop, device)
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.is_file():
-        trainer.load(checkpoint)
+        try:
+            trainer.load(checkpoint)
+        except SafetensorError as error:
+            raise InputError(f"{checkpoint}: a damaged checkpoint ({error})") from None
     else:
         first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
         model.encode.spread.copy_(first.std(dim=0))
     targets = None if voices.targets is None else torch.from_numpy(voices.targets)
-    development = _development(recipe, hook)
     train(
         trainer,
         maker,
@@ -117,38 +122,56 @@ def train_embedding(
     return folder / "model.safetensors"
 
 
-def _same_recipe(recipe: Recipe, path: Path) -> None:
-    """Write the recipe down, or check that it is the one whose training is to go on.
+def _same_recipe(recipe: Recipe, folder: Path) -> None:
+    """Check that a training that has begun in the folder was by this recipe.
 
     The number of steps may change: the rate is the same up to where the shorter one cools down.
     """
-    plain = asdict(recipe) | {"loop": asdict(dataclasses.replace(recipe.loop, steps=0, cooldown=0))}
-    text = json.dumps(plain, indent=1, default=str, sort_keys=True)
-    if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise InputError(f"{path.parent}: holds a training by another recipe ({path.name})")
-    with atomic_output(path, "w") as file:
-        file.write(text)
+    written = folder / "recipe.json"
+    if written.is_file() and written.read_text(encoding="utf-8") != _recipe_text(recipe):
+        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
+
+
+def _recipe_text(recipe: Recipe) -> str:
+    loop = asdict(dataclasses.replace(recipe.loop, steps=0, cooldown=0, every=0))
+    return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)
 
 
 def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
-    """Collect the voices and teach them, or take them from an earlier run."""
-    if (folder / "voices.npz").is_file():
-        return Voices.load(folder)
-    voices = collect_voices(find_utterances(recipe.speech, recipe.split), hook=hook)
-    if recipe.unlabelled is not None:
-        files = sorted(
-            p for p in recipe.unlabelled.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES
+    """Collect the voices and teach them, or take them from an earlier run.
+
+    The recipe is written down once they are there: what fails before leaves nothing to go on with.
+    """
+    if (folder / "recipe.json").is_file():
+        return Voices.load(folder / "voices")
+    if recipe.teacher and find_spec("resemblyzer") is None:
+        raise InputError("the teacher is not installed: pip install 'diarize-sets[teacher]'")
+    named = find_utterances(recipe.speech, recipe.split)
+    unnamed = [] if recipe.unlabelled is None else _unnamed(recipe.unlabelled)
+    speakers = len({utterance.speaker for utterance in named + unnamed})
+    if speakers < recipe.episodes.speakers:
+        raise InputError(
+            f"{recipe.speech}: {speakers} speakers, but {recipe.episodes.speakers} meet in training"
         )
-        if not files:
-            raise InputError(f"{recipe.unlabelled}: no recordings")
-        unnamed = [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
+    voices = collect_voices(named, hook=hook)
+    if unnamed:
         voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
     if recipe.teacher:
         from diarize.training.teacher import teach
 
         voices = teach(voices, hook)
-    voices.save(folder)
+    voices.save(folder / "voices")
+    with atomic_output(folder / "recipe.json", "w") as file:
+        file.write(_recipe_text(recipe))
     return voices
+
+
+def _unnamed(folder: Path) -> list[Utterance]:
+    """Take every file of a folder as the voice of somebody else."""
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
+    if not files:
+        raise InputError(f"{folder}: no recordings")
+    return [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
 
 
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
