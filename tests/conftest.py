@@ -91,3 +91,29 @@ def write_tone(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The weights file of a small embedding that has learned nothing."""
+    import torch
+
+    from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
+
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("weights") / "tiny.safetensors"
+    save_model(CompositionalEmbedding(EmbeddingConfig(dim=16, hidden=8, layers=1)), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 12 seconds of the conversation that ships, as 16 kHz wav: three people."""
+    import soundfile
+
+    from diarize.audio import open_recording
+
+    path = tmp_path_factory.mktemp("talk") / "talk.wav"
+    recording = open_recording(REPO_ROOT / "egs" / "conversation.ogg", end=12.0)
+    soundfile.write(path, np.concatenate(list(recording.blocks())), 16_000)
+    return path

@@ -1,0 +1,50 @@
+"""Commands as a person calls them: exit code, results, messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from diarize.cli import run_command
+
+
+class Result(NamedTuple):
+    """What a command gives back."""
+
+    status: int
+    out: str
+    err: str
+
+    def assert_refused(self, *reasons: object) -> None:
+        """Exit code 2 and one plain line that tells the reasons; no result."""
+        assert self.status == 2, self.err
+        assert self.out == ""
+        assert self.err.startswith("diarize: error: ")
+        assert self.err.count("\n") == 1
+        for reason in reasons:
+            assert str(reason) in self.err
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Call `diarize` with arguments."""
+
+    def call(*arguments: object) -> Result:
+        status = run_command([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Result(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def run(cli: Callable[..., Result], tiny_weights: Path) -> Callable[..., Result]:
+    """Call `diarize run` with arguments, and with a model that has learned nothing."""
+
+    def call(*arguments: object, model: object = tiny_weights) -> Result:
+        return cli("run", "--model", model, *arguments)
+
+    return call
