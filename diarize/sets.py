@@ -164,7 +164,7 @@ class SpeakerSets:
 
     @property
     def appearance(self) -> Int64[np.ndarray, " used"]:
-        """The non-empty columns in order of first appearance; ties in one row: lower column first."""
+        """Non-empty columns in order of first appearance; of one row, the lower column first."""
         used = np.flatnonzero(self.membership.any(axis=0))
         first = self.membership[:, used].argmax(axis=0) if len(used) else used
         return used[np.argsort(first, kind="stable")]

@@ -31,9 +31,9 @@ class SpeakerBounds:
     @classmethod
     def resolve(
         cls,
-        n_speakers: int | None,
-        min_speakers: int | None,
-        max_speakers: int | None,
+        n_speakers: Any,
+        min_speakers: Any,
+        max_speakers: Any,
         n_rows: int,
     ) -> SpeakerBounds:
         """Bounds for n rows.
@@ -80,17 +80,24 @@ class ConvergenceMonitor:
     """History of an objective that falls, for several restarts in step.
 
     Attributes:
-        history: one array (r,) per step.
+        history: one array (r,) per recorded step.
+        iterations: how many each restart has done, shape (r,).
         settled: which restarts have stopped improving, shape (r,).
     """
 
     def __init__(self, n_restarts: int) -> None:
         self.history: list[Float64[np.ndarray, " r"]] = []
+        self.iterations = np.zeros(n_restarts, dtype=np.int64)
         self.settled = np.zeros(n_restarts, dtype=bool)
 
-    def keep(self, restarts: np.ndarray) -> None:
+    def record(self, values: Float64[np.ndarray, " r"]) -> None:
+        """The objective of all restarts after a step."""
+        self.history.append(values)
+
+    def keep(self, restarts: Int64[np.ndarray, " kept"]) -> None:
         """Forget the other restarts."""
         self.history = [values[restarts] for values in self.history]
+        self.iterations = self.iterations[restarts]
         self.settled = self.settled[restarts]
 
 
@@ -171,6 +178,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.centroids_ = centroids[order]
         return self
 
+    def fit_predict(self, X: Any, y: Any = None, **links: Any) -> Int64[np.ndarray, " n"]:
+        """`labels_` after `fit`."""
+        return self.fit(X, y, **links).labels_
+
     def _check_options(self) -> None:
         """Raise ValueError for values of own options that cannot be used."""
 
@@ -235,7 +246,9 @@ def check_rows(X: Any) -> Rows:
     if rows.dtype != np.float32:
         rows = rows.astype(np.float64)
     # A sum that is finite says the same of its terms; only others are looked at one by one.
-    if not np.isfinite(rows.sum(dtype=np.float64)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum(dtype=np.float64)
+    if not np.isfinite(total):
         bad = ~np.isfinite(rows)
         if bad.any():
             row = int(np.argmax(bad.any(axis=1)))

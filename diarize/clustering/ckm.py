@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Float64
 
-from diarize.clustering.assignment import Assignment, lie_on_sphere, to_sphere
+from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import (
-    ConvergenceMonitor,
     Regions,
     Rows,
     SampledClusterer,
@@ -27,23 +26,23 @@ from diarize.sets import SpeakerSets
 FINALISTS = 8
 """Restarts that are followed until they settle; the others are given up on the way."""
 
-TRIALS = 12
-"""Steps tried per alternation while the centroids descend."""
-
-GROWTH, BACKTRACK = 1.5, 0.4
-"""What a step is multiplied by after it lowered the objective, and after it did not."""
-
-LONGEST, SHORTEST = 8.0, 1e-4
-"""Range of a step, in units of the one that is exact for single speakers."""
-
-SEARCH_ROWS = 3000
+SEARCH_ROWS = 2000
 """Rows, drawn by chance, on which numbers of speakers are compared."""
 
 SEARCH_RESTARTS = 20
 """Restarts per number of speakers while they are compared."""
 
-DESCENT_VALUES = 2**23
-"""Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
+EXTENSIONS = 8
+"""Further restarts that add one speaker to the best centroids of one speaker fewer."""
+
+EXCHANGES = 4
+"""Most rounds in which the best restart gives up one speaker at a time for another row."""
+
+PER_EXCHANGE = 3
+"""Other rows tried in the place of each speaker."""
+
+RUN_VALUES = 2**24
+"""Values of centers held for the restarts that run at a time (128 MB)."""
 
 
 class CKM(SampledClusterer):
@@ -128,9 +127,9 @@ class CKM(SampledClusterer):
             start = self._search(rows, bounds, generator)
             k = start.shape[1]
         best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator)
-        self.ssd_history_ = np.array(best.monitor.history)[:, 0]
-        self.ssd_ = float(self.ssd_history_[-1])
-        self.n_iter_ = len(self.ssd_history_) // 2
+        self.n_iter_ = int(best.monitor.iterations[0])
+        self.ssd_history_ = np.array(best.monitor.history)[: 2 * self.n_iter_, 0]
+        self.ssd_ = float(best.objective()[0])
         self.converged_ = bool(best.monitor.settled[0])
         if not self.converged_:
             warn_not_converged("CKM", self.max_iter)
@@ -156,8 +155,9 @@ class CKM(SampledClusterer):
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None
         ) -> tuple[float, Float64[np.ndarray, "1 k p"]]:
-            best = self._solve(some, k, 1, min(SEARCH_RESTARTS, self.n_restarts), None, generator)
-            ssd = float(best.monitor.history[-1][0])
+            restarts = min(SEARCH_RESTARTS, self.n_restarts)
+            best = self._solve(some, k, 1, restarts, previous, generator)
+            ssd = float(best.objective()[0])
             value = criterion(ssd, best.assignment.counts[0], int(best.used(0).sum()))
             return value, best.centroids
 
@@ -169,157 +169,53 @@ class CKM(SampledClusterer):
         k: int,
         least_used: int,
         n_restarts: int,
-        start: Float64[np.ndarray, "1 k p"] | None,
+        start: Float64[np.ndarray, "1 l p"] | None,
         generator: np.random.Generator,
-    ) -> _Restarts:
-        """The best restart for k speakers."""
+    ) -> Alternation:
+        """The best restart for k speakers, some of whom may be known from the start."""
         sets = enumerate_sets(k, self.max_set_size)
         composer = SetComposer(self.compose, sets, rows.shape[1])
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
         n_spread = n_restarts // 2
-        initial = [
-            random_rows(rows, k, n_restarts - n_spread, generator),
-            spread_rows(rows, composer, offsets, n_spread, generator),
-        ]
-        if start is not None:
-            initial.append(start)
-        run = _Restarts(rows, composer, offsets, np.concatenate(initial))
-        for iteration in range(self.max_iter):
-            run.alternate(self.tol, least_used)
-            if iteration > 0:
-                run.keep_best(max(FINALISTS, len(run.centroids) // 2))
-            if run.monitor.settled.all():
+        initial = [random_rows(rows, k, n_restarts - n_spread, generator)]
+        if n_spread:
+            initial.append(spread_rows(rows, composer, offsets, n_spread, generator))
+        if start is not None:  # as it is, or with speakers added
+            again = 1 if start.shape[1] == k else EXTENSIONS
+            initial.append(spread_rows(rows, composer, offsets, again, generator, start[0]))
+        best = self._run(rows, composer, offsets, np.concatenate(initial), least_used)
+        for _ in range(EXCHANGES if k > 1 else 0):
+            others = [np.delete(best.centroids[0], j, axis=0) for j in range(k)]
+            exchanged = [
+                spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, first)
+                for first in others
+            ]
+            run = self._run(rows, composer, offsets, np.concatenate(exchanged), least_used)
+            if run.objective()[0] >= best.objective()[0] * (1 - self.tol):
                 break
-        run.keep_best(1)
-        run.use_at_least(least_used)
-        return run
+            best = run
+        best.use_at_least(least_used)
+        return best
 
-
-class _Restarts:
-    """Centroids of k speakers in r restarts, alternating in step.
-
-    Attributes:
-        centroids: m_1 ... m_k, shape (r, k, p).
-        centers: of all sets, shape (r, m, p).
-    """
-
-    def __init__(
+    def _run(
         self,
         rows: Rows,
         composer: SetComposer,
         offsets: Float64[np.ndarray, " m"],
-        centroids: Float64[np.ndarray, "r k p"],
-    ) -> None:
-        self.sets = composer.sets
-        self.offsets = offsets
-        self.centroids = centroids
-        self.centers = composer(centroids)
-        self.assignment = Assignment(rows, len(centroids), len(self.sets))
-        self.monitor = ConvergenceMonitor(len(centroids))
-        self._rows = rows
-        self._composer = composer
-        self._sphere = lie_on_sphere(rows)
-        self._steps = np.ones(len(centroids))
-
-    def alternate(self, tol: float, least_used: int) -> None:
-        """Assign the rows, then move the centroids, in all restarts that have not settled."""
-        live = np.flatnonzero(~self.monitor.settled)
-        moved = self.assignment.update(self.centers[live], self.offsets, live)
-        for i, restart in enumerate(live):
-            moved[i] += self._revive(int(restart), least_used, worth=0.0)
-        assigned = self._values()
-        small = tol * np.maximum(assigned, np.finfo(float).tiny)
-        per_restart = self._composer.chains * self.centers.shape[2]
-        block = max(1, DESCENT_VALUES // per_restart)
-        for start in range(0, len(live), block):
-            part = live[start : start + block]
-            self._descend(part, small[part])
-        descended = self._values()
-        self.monitor.history += [assigned, descended]
-        self.monitor.settled[live] = (moved == 0) & ((assigned - descended)[live] <= small[live])
-
-    def _values(self) -> Float64[np.ndarray, " r"]:
-        return self.assignment.objective(self.centers, self.offsets, np.arange(len(self.centroids)))
-
-    def _descend(self, restarts: Int64[np.ndarray, " live"], small: np.ndarray) -> None:
-        """Steps down the gradient of the objective, each restart with a step of its own.
-
-        Only counts and sums of the sets enter. A step in units of 1 / curvature is exact for a
-        speaker who is alone in all his sets; one that does not lower the objective is shortened.
-        """
-        # dF/dm_j moves n_c rows by about 1 / |c| through each set c with j in it.
-        weight = self.assignment.counts[restarts] / self.sets.sum(axis=1)
-        curvature = (2 * weight @ self.sets)[:, :, None]
-        curvature[curvature == 0] = np.inf  # a speaker who holds nothing stays
-        value = self.assignment.objective(self.centers[restarts], self.offsets, restarts)
-        _, pullback = self._composer.with_pullback(self.centroids[restarts])
-        gradient = pullback(self.assignment.slope(self.centers[restarts], restarts))
-        on = np.arange(len(restarts))  # places in `restarts` that still descend
-        for _ in range(TRIALS):
-            part = restarts[on]
-            step = self._steps[part]
-            trial = self.centroids[part] - step[:, None, None] * gradient[on] / curvature[on]
-            if self._sphere:
-                trial = to_sphere(trial)
-            centers, pullback = self._composer.with_pullback(trial)
-            reached = self.assignment.objective(centers, self.offsets, part)
-            better = reached < value[on]
-            slope = pullback(self.assignment.slope(centers, part))
-            done = better & (value[on] - reached <= small[on])
-            done |= ~better & (step <= SHORTEST)
-            self.centroids[part[better]] = trial[better]
-            self.centers[part[better]] = centers[better]
-            value[on[better]], gradient[on[better]] = reached[better], slope[better]
-            self._steps[part] = np.clip(
-                step * np.where(better, GROWTH, BACKTRACK), SHORTEST, LONGEST
-            )
-            on = on[~done]
-            if len(on) == 0:
-                break
-
-    def used(self, restart: int) -> Bool[np.ndarray, " k"]:
-        """Which speakers hold rows."""
-        return self.sets[self.assignment.counts[restart] > 0].any(axis=0)
-
-    def keep_best(self, n_restarts: int) -> None:
-        """Go on with the restarts of least objective, in their old order."""
-        if n_restarts >= len(self.centroids):
-            return
-        best = np.sort(np.argsort(self.monitor.history[-1], kind="stable")[:n_restarts])
-        self.centroids, self.centers = self.centroids[best], self.centers[best]
-        self._steps = self._steps[best]
-        self.assignment.keep(best)
-        self.monitor.keep(best)
-
-    def use_at_least(self, n_speakers: int) -> None:
-        """At the end, see to it that so many speakers hold rows, even rows that coincide."""
-        for restart in range(len(self.centroids)):
-            self._revive(restart, n_speakers, worth=-1.0)
-        self.monitor.history[-1] = np.minimum(self.monitor.history[-1], self._values())
-
-    def _revive(self, restart: int, n_speakers: int, worth: float) -> int:
-        """Give speakers who hold nothing the row that is worst off; how many were revived.
-
-        The objective falls by that row's distance, which must be more than `worth`. A row whose
-        speaker would then hold nothing himself is left alone.
-        """
-        for revived in range(n_speakers):
-            used = self.used(restart)
-            if used.sum() >= n_speakers:
-                return revived
-            usage = self.assignment.counts[restart] @ self.sets
-            needed = (self.sets & (usage <= 1)).any(axis=1)
-            cost = self.assignment.distances(self.centers[restart], restart)
-            labels = self.assignment.labels[restart]
-            cost = np.where(needed[labels], -np.inf, cost + self.offsets[labels])
-            row = int(cost.argmax())
-            if cost[row] <= worth:
-                return revived
-            speaker = int(used.argmin())
-            self.centroids[restart, speaker] = self._rows[row]
-            changed = self.sets[:, speaker]
-            self.centers[restart, changed] = self._composer.only(changed)(
-                self.centroids[restart : restart + 1]
-            )[0]
-            self.assignment.relabel(restart, row, speaker)  # the first k sets are the singles
-        return n_speakers
+        initial: Float64[np.ndarray, "r k p"],
+        least_used: int,
+    ) -> Alternation:
+        """The best of these restarts, the others being given up on the way."""
+        at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
+        finished = []
+        for first in range(0, len(initial), at_once):
+            run = Alternation(rows, composer, offsets, initial[first : first + at_once])
+            for iteration in range(self.max_iter):
+                run.alternate(self.tol, least_used)
+                if iteration > 0:
+                    run.keep_best(max(FINALISTS, len(run.centroids) // 2))
+                if run.monitor.settled.all():
+                    break
+            run.keep_best(1)
+            finished.append(run)
+        return min(finished, key=lambda run: float(run.objective()[0]))

@@ -120,7 +120,7 @@ class GCR(SampledClusterer):
             found = self._reassign(rows, coarser, bounds)
             if found is None:
                 continue
-            value = criterion(found.ssd, found.counts, found.n_speakers)
+            value = criterion(found.ssd, found.counts, len(found.means))
             if best is None or value < best[0]:
                 best = value, coarser, found
             if not inferred:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 
 from diarize.clustering.set_composer import SetComposer
 
@@ -25,37 +25,45 @@ def spread_rows(
     offsets: Float64[np.ndarray, " m"],
     n_restarts: int,
     generator: np.random.Generator,
+    first: Float64[np.ndarray, "first p"] | None = None,
 ) -> Float64[np.ndarray, "r k p"]:
     """Per restart, rows far from one another and from what they compose.
 
     As in k-means++, the next row is drawn with a probability proportional to its squared distance
     from the nearest center, which may be a composition of earlier rows: so a mixture of two
-    speakers who have been drawn is not taken for a third.
+    speakers who have been drawn is not taken for a third. Where the first centroids are known,
+    only the others are drawn.
     """
     k = composer.sets.shape[1]
     size = min(len(rows), max(SPREAD_ROWS, k))
     pool = rows[generator.choice(len(rows), size, replace=False)].astype(np.float64)
+    known = 0 if first is None else len(first)
     chosen = np.zeros((n_restarts, k, pool.shape[1]))
-    nearest = np.full((n_restarts, size), np.inf)
+    chosen[:, :known] = first if first is not None else 0.0
     taken = np.zeros((n_restarts, size), dtype=bool)
-    every = np.arange(n_restarts)
+    nearest = np.full((n_restarts, size), np.inf)
     latest = k - 1 - composer.sets[:, ::-1].argmax(axis=1)  # the last speaker of each set
     for speaker in range(k):
-        weight = np.where(taken, 0.0, nearest) if speaker else np.ones_like(nearest)
-        # Where all rows left coincide with a center, any of them will do.
-        weight[weight.sum(axis=1) <= 0] = 1.0
-        weight[taken] = 0.0
-        reach = np.cumsum(weight, axis=1)
-        drawn = generator.random(n_restarts) * reach[:, -1]
-        row = np.minimum((reach <= drawn[:, None]).sum(axis=1), size - 1)
-        chosen[:, speaker], taken[every, row] = pool[row], True
-        if speaker == k - 1:
-            break
-        new = composer.only(latest == speaker)
-        centers = new(chosen)
-        distances = squared_distances(pool, centers) + offsets[latest == speaker][:, None]
-        nearest = np.minimum(nearest, distances.min(axis=1))
+        if speaker >= known:
+            row = _draw(np.where(taken, 0.0, nearest), taken, generator)
+            chosen[:, speaker] = pool[row]
+            taken[np.arange(n_restarts), row] = True
+        if speaker < k - 1:
+            new = latest == speaker
+            distances = squared_distances(pool, composer.only(new)(chosen))
+            nearest = np.minimum(nearest, (distances + offsets[new][:, None]).min(axis=1))
     return chosen
+
+
+def _draw(
+    weights: Float64[np.ndarray, "r n"], taken: np.ndarray, generator: np.random.Generator
+) -> Int64[np.ndarray, " r"]:
+    """One row per restart, by weight; any that is left where no row has a finite weight above 0."""
+    usable = np.isfinite(weights.sum(axis=1)) & (weights.sum(axis=1) > 0)
+    weights = np.where(usable[:, None], weights, ~taken)
+    reach = np.cumsum(weights, axis=1)
+    drawn = (1 - generator.random(len(weights))) * reach[:, -1]  # in (0, total]
+    return np.minimum((reach < drawn[:, None]).sum(axis=1), weights.shape[1] - 1)
 
 
 def squared_distances(
@@ -63,4 +71,5 @@ def squared_distances(
 ) -> Float64[np.ndarray, "r m n"]:
     """Of all rows from all centers, none below zero."""
     squares = (centers**2).sum(axis=2)[:, :, None] + (rows**2).sum(axis=1)
-    return np.maximum(squares - 2 * (centers @ rows.T), 0)
+    squares -= 2 * (centers @ rows.T)
+    return np.maximum(np.nan_to_num(squares, nan=np.inf), 0)  # undefined compositions are far

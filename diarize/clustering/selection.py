@@ -1,18 +1,23 @@
 """How many speakers there are, when nobody says: one criterion for all backends.
 
 It is the integrated classification likelihood (ICL; Biernacki, Celeux, Govaert 2000) of a mixture
-of equal round Gaussians, per row and dimension, lower is better:
+of equal round Gaussians, in units of squared distance, lower is better. For unit vectors, whose
+scatter around their speaker is known beforehand (sigma^2):
 
-    log(SSD / n)  +  (2 / D) H  +  k log(n_eff) / n_eff
+    SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
 
-SSD is the sum of squared distances of the rows from the centers of their sets, H the entropy of
-how the rows spread over the sets, k the number of free centroids. In high resolution the squared
-distance of any homogeneous cloud falls as exp(-2 H / D) while it is being split, D its dimension:
-so the first two terms do not reward splitting one voice, whatever its share, and reward
-telling two voices apart. The last term asks for a least amount of evidence.
+SSD is the sum of squared distances of the n rows from the centers of their sets, H the entropy of
+how the rows spread over the sets, k the number of speakers, r the number of neighbouring windows
+that count as one observation. While a homogeneous cloud of dimension D is being split, its SSD
+falls by about (2 sigma^2 / D) n H whatever its share: so the first two terms do not reward
+splitting one voice, and reward telling two voices apart. The last term is the evidence that a
+speaker must bring, which decides in short recordings; of long ones `MOST_ROWS` rows are believed.
 
-An embedding's coordinates depend on each other, and so do neighbouring windows: D and n_eff are
-smaller than p and n. The constants below say by how much; they are tuned on embeddings of speech.
+For other rows nothing is known of sigma^2, and it is profiled out of the same likelihood:
+
+    n log(SSD / (n - k))  +  (2 / D) n H  +  k log(n)
+
+The constants are tuned on voice embeddings, windows of 2 s every 0.5 s.
 """
 
 from __future__ import annotations
@@ -22,22 +27,30 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 
-EFFECTIVE_DIMENSION = 8.0
-"""D: at how many dimensions a voice's windows look scattered when they are split."""
+from diarize.clustering.assignment import lie_on_sphere
 
-ROWS_PER_OBSERVATION = 4.0
-"""n / n_eff: windows that count as one observation, since neighbours share audio."""
+SCATTER = 0.38
+"""sigma^2: mean squared distance of unit vectors from the centroid of their speaker."""
 
-PRIOR_ROWS = 2.0
-PRIOR_SHARE = 0.3
-"""Rows that are believed in before any is seen, and their squared distance from their center as a
-share of the mean squared norm: keeps few rows, and rows that coincide, from looking like many
-speakers."""
+DIMENSION = 25.0
+"""D: in how many dimensions a voice scatters; at most p."""
+
+ROWS_PER_OBSERVATION = 3.0
+"""r: neighbouring windows share audio and say little new."""
+
+MOST_ROWS = 400
+"""Rows that are believed at most. Beyond them a recording says no more about how alike two halves
+of one voice are, and a speaker must hold a share of it (about 2 %), however long it is."""
+
+FLOOR = 1e-12
+"""Share of the rows' mean squared norm below which a squared distance is rounding."""
 
 PATIENCE = 2
 """Larger numbers of speakers tried without improvement before the search stops."""
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -46,35 +59,39 @@ class Criterion:
 
     Attributes:
         n_rows: n.
-        energy: mean squared norm of the rows.
-        dimension: p.
-        penalty: factor on the two penalties; above 1 fewer speakers, below 1 more.
+        dimension: D.
+        floor: least mean squared distance that can be told from rounding.
+        on_sphere: whether the rows are unit vectors.
+        penalty: factor on the last two terms: above 1 fewer speakers, below 1 more.
     """
 
     n_rows: int
-    energy: float
-    dimension: int
+    dimension: float
+    floor: float
+    on_sphere: bool
     penalty: float = 1.0
 
     @classmethod
-    def of(cls, rows: np.ndarray, penalty: float) -> Criterion:
+    def of(cls, rows: Float[np.ndarray, "n p"], penalty: float) -> Criterion:
         """For these rows."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
-        return cls(len(rows), energy, rows.shape[1], penalty)
+        dimension = min(float(rows.shape[1]), DIMENSION)
+        return cls(len(rows), dimension, FLOOR * energy, lie_on_sphere(rows), penalty)
 
-    def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], n_centroids: int) -> float:
-        """Value for a clustering with these sizes of sets, lower is better."""
-        prior = PRIOR_ROWS * PRIOR_SHARE * (self.energy or 1.0)
-        fit = np.log((ssd + prior) / (self.n_rows + PRIOR_ROWS))
-        shares = counts[counts > 0] / self.n_rows
-        entropy = -float((shares * np.log(shares)).sum())
-        evidence = max(self.n_rows / ROWS_PER_OBSERVATION, np.e)
-        dimension = min(self.dimension, EFFECTIVE_DIMENSION)
-        spread = 2 / dimension * entropy
-        return float(fit + self.penalty * (spread + n_centroids * np.log(evidence) / evidence))
-
-
-Found = TypeVar("Found")
+    def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
+        """Value of a clustering with k speakers and sets of these sizes; lower is better."""
+        n = self.n_rows
+        shares = counts[counts > 0] / n
+        spread = -2 / self.dimension * n * float((shares * np.log(shares)).sum())
+        if self.on_sphere:
+            r, m = ROWS_PER_OBSERVATION, min(n, MOST_ROWS)
+            evidence = k * r * np.log(max(m / r, np.e))
+            return float(m / n * ssd + self.penalty * SCATTER * (m / n * spread + evidence))
+        # As many centroids as rows leave no scatter to be judged by.
+        if k >= n:
+            return 0.0 if n == 1 else np.inf
+        fit = n * np.log(max(ssd / (n - k), self.floor) or 1.0)
+        return float(fit + self.penalty * (spread + k * np.log(n)))
 
 
 def search(

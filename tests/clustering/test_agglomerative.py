@@ -1,0 +1,85 @@
+"""Ward's clustering against scikit-learn, scipy and plain sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.metrics import adjusted_rand_score
+
+from diarize.clustering import agglomerative
+from diarize.clustering.agglomerative import Agglomerative, cut, ward_tree
+
+
+def fit(rows, **options):
+    return Agglomerative(max_set_size=1, **options).fit(rows)
+
+
+@pytest.mark.parametrize("block", [1, 7, 512])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_tree_is_scipys(block, dtype, monkeypatch):
+    monkeypatch.setattr(agglomerative, "BLOCK", block)
+    rows = np.random.default_rng(0).normal(size=(30, 4)).astype(dtype)
+    expected = linkage(rows.astype(np.float64), "ward")
+    assert np.allclose(ward_tree(rows), expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 30])
+def test_clusters_are_those_of_scikit_learn(k):
+    rows = np.random.default_rng(1).normal(size=(30, 4))
+    expected = AgglomerativeClustering(n_clusters=k).fit_predict(rows)
+    model = fit(rows, n_speakers=k)
+    assert adjusted_rand_score(expected, model.labels_) == 1
+    assert (model.sets_.sizes == 1).all()
+    assert model.n_speakers_ == k
+
+
+def test_ties_do_not_change_the_number_of_clusters():
+    rows = np.repeat(np.eye(2), 4, axis=0)
+    for k in range(1, 9):
+        assert len(np.unique(cut(ward_tree(rows), k))) == k
+        assert fit(rows, n_speakers=k).n_speakers_ == k
+
+
+def test_a_distance_threshold_cuts_as_in_scikit_learn():
+    rows = np.random.default_rng(2).normal(size=(40, 3))
+    for threshold in (0.0, 1.0, 2.5, 100.0):
+        expected = AgglomerativeClustering(n_clusters=None, distance_threshold=threshold).fit(rows)
+        model = fit(rows, distance_threshold=threshold, max_speakers=40)
+        assert model.n_speakers_ == expected.n_clusters_
+    assert fit(rows, distance_threshold=0.0, max_speakers=3).n_speakers_ == 3
+    assert fit(rows, distance_threshold=100.0, min_speakers=2).n_speakers_ == 2
+
+
+def test_the_number_of_speakers_is_inferred(make_world):
+    for k in (1, 2, 3, 6):
+        world = make_world(n=90, k=k, share=0.0, seed=k)
+        model = fit(world.rows)
+        assert model.n_speakers_ == k
+        assert model.sets_ == world.truth.by_first_appearance()
+        assert np.allclose(np.linalg.norm(model.centroids_, axis=1), 1)
+
+
+def test_the_number_is_inferred_off_the_sphere_too():
+    generator = np.random.default_rng(0)
+    for k in (1, 2, 4):
+        places = 20 * np.eye(4)[:k]
+        rows = places[np.arange(80) % k] + generator.normal(size=(80, 4)) + 100
+        assert fit(rows).n_speakers_ == k
+
+
+def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
+    world = make_world(n=300, k=3, share=0.0)
+    model = fit(world.rows, sample_size=60, random_state=0)
+    assert model.sampled_ == 60
+    assert model.sets_ == world.truth.by_first_appearance()
+    # a sample is never too small for the speakers asked for
+    assert fit(world.rows, sample_size=2, n_speakers=5, random_state=0).n_speakers_ == 5
+
+
+def test_the_order_of_rows_does_not_matter(make_world):
+    world = make_world(n=60, k=3, noise=0.8)
+    order = np.random.default_rng(0).permutation(60)
+    plain, mixed = fit(world.rows).sets_, fit(world.rows[order]).sets_
+    assert plain[order].by_first_appearance() == mixed

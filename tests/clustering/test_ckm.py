@@ -1,0 +1,291 @@
+"""Compositional k-means against autograd, exhaustive starts and its own promises."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from diarize.clustering import alternation, ckm
+from diarize.clustering.alternation import Alternation
+from diarize.clustering.ckm import CKM
+from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.clustering.set_composer import SetComposer
+from diarize.sets import SpeakerSets
+
+from .conftest import unit, unit_mean
+
+
+def objective(model, rows, g, set_penalty=0.0):
+    """The sum (3), row by row, from what the estimator answers."""
+    sets, ids = model.sets_.distinct()
+    centers = compose_sets(g, model.centroids_, sets.membership)
+    return ((rows - centers[ids]) ** 2).sum() + set_penalty * (model.sets_.sizes - 1).sum()
+
+
+def start(rows, centroids, g, d=2, set_penalty=0.0):
+    sets = enumerate_sets(centroids.shape[1], d)
+    composer = SetComposer(g, sets, rows.shape[1])
+    return Alternation(rows, composer, set_penalty * (sets.sum(axis=1) - 1.0), centroids)
+
+
+@pytest.mark.parametrize("g", [unit_mean, np.maximum], ids=["torch", "numpy"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_it_finds_who_is_in_every_row(make_world, g, d):
+    world = make_world(n=120, k=4, share=0.4)
+    rows = world.rows if g is unit_mean else np.abs(world.rows) + world.rows
+    if g is np.maximum:
+        parts = np.random.default_rng(0).random((4, 16)) * 3
+        lists = [s for s in world.truth.to_lists()]
+        rows = np.array([parts[s].max(axis=0) for s in lists])
+        rows = rows + 0.05 * np.random.default_rng(1).normal(size=rows.shape)
+    model = CKM(n_speakers=4, max_set_size=d, compose=g, n_restarts=30, random_state=0).fit(rows)
+    assert adjusted_rand_score(world.truth.labels, model.labels_) == 1
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+    assert np.isclose(model.ssd_, objective(model, rows, g))
+
+
+def test_the_number_of_speakers_is_inferred(make_world):
+    for k in (1, 2, 5):
+        world = make_world(n=100, k=k, share=0.3 if k > 1 else 0.0, seed=k)
+        model = CKM(compose=unit_mean, n_restarts=20, random_state=0).fit(world.rows)
+        assert model.n_speakers_ == k
+        assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("penalty", [0.0, 0.05])
+def test_the_objective_never_rises(make_world, seed, penalty):
+    world = make_world(n=80, k=4, noise=1.5, share=0.6, seed=seed)
+    model = CKM(
+        n_speakers=4, compose=unit_mean, set_penalty=penalty, n_restarts=10, random_state=seed
+    ).fit(world.rows)
+    history = model.ssd_history_
+    assert len(history) == 2 * model.n_iter_ > 2
+    assert np.min(history[:-1] - history[1:]) >= -1e-12 * history[0]
+    assert np.isclose(history[-1], model.ssd_)
+    assert np.isclose(model.ssd_, objective(model, world.rows, unit_mean, penalty))
+    assert model.converged_
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([1, 2, 3]))
+def test_no_restart_ever_rises_whatever_the_rows(seed, narrow, d):
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(25, 3)) * 10.0 ** generator.integers(-3, 4)
+    if generator.random() < 0.5:
+        rows = unit(rows)
+    if narrow:
+        rows = rows.astype(np.float32)
+    run = start(rows, generator.normal(size=(6, 3, 3)), unit_mean, d, float(generator.random() / 9))
+    for _ in range(4):
+        run.alternate(0.0, 3)
+    history = np.array(run.monitor.history)
+    rounding = 1e-9 if not narrow else 1e-6
+    assert (history[:-1] - history[1:]).min() >= -rounding * history.max()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_sufficient_statistics_give_the_gradient_of_the_full_objective(d):
+    generator = np.random.default_rng(d)
+    rows = generator.normal(size=(40, 5))
+    centroids = generator.normal(size=(2, 3, 5))
+    run = start(rows, centroids, unit_mean, d)
+    run.assignment.update(run.centers, run.offsets)
+    every = np.arange(2)
+    _, pullback = SetComposer(unit_mean, run.sets, 5).with_pullback(centroids)
+    gradient = pullback(run.assignment.slope(run.centers, every))
+
+    leaf = torch.tensor(centroids, requires_grad=True)
+    x = torch.tensor(rows)
+    total = torch.zeros((), dtype=torch.float64)
+    for r in range(2):
+        for i, c in enumerate(run.assignment.labels[r]):
+            members = [leaf[r, j] for j in np.flatnonzero(run.sets[c])]
+            if len(members) == 3:
+                orders = [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
+                chains = [
+                    unit_mean(members[a], unit_mean(members[b], members[c_])) for a, b, c_ in orders
+                ]
+                center = sum(chains) / 3
+                center = center / center.norm()
+            else:
+                center = members[0] if len(members) == 1 else unit_mean(*members)
+            total = total + ((x[i] - center) ** 2).sum()
+    total.backward()
+    values = run.assignment.objective(run.centers, run.offsets, every)
+    assert np.isclose(values.sum(), total.item())
+    assert np.allclose(gradient, leaf.grad.numpy(), atol=1e-9)
+
+
+def test_no_exhaustive_start_is_better(make_world):
+    world = make_world(n=12, k=3, share=0.5, noise=0.8, seed=3)
+    starts = world.rows[list(map(list, combinations(range(12), 3)))]  # all 220 of them
+    run = start(world.rows, starts, unit_mean)
+    for _ in range(60):
+        run.alternate(1e-9, 3)
+    model = CKM(n_speakers=3, compose=unit_mean, random_state=0, tol=1e-9).fit(world.rows)
+    assert model.ssd_ <= run.objective().min() * (1 + 1e-6)
+
+
+def test_thinning_the_restarts_does_not_harm(make_world, monkeypatch):
+    world = make_world(n=150, k=5, share=0.6, noise=0.7)
+    options = {"n_speakers": 5, "compose": unit_mean, "random_state": 0}
+    thinned = CKM(**options).fit(world.rows)
+    monkeypatch.setattr(ckm, "FINALISTS", 1000)
+    followed = CKM(**options).fit(world.rows)
+    assert thinned.ssd_ <= followed.ssd_ * (1 + 1e-4)
+
+
+def test_blocks_of_restarts_change_nothing_but_memory(make_world, monkeypatch):
+    world = make_world()
+    options = {"n_speakers": 3, "compose": unit_mean, "n_restarts": 20, "random_state": 0}
+    whole = CKM(**options).fit(world.rows)
+    monkeypatch.setattr(ckm, "RUN_VALUES", 7 * 6 * 16)
+    monkeypatch.setattr(alternation, "DESCENT_VALUES", 100)
+    parts = CKM(**options).fit(world.rows)
+    assert parts.sets_ == whole.sets_
+    assert np.isclose(parts.ssd_, whole.ssd_)
+
+
+def test_one_speaker_per_row_is_plain_k_means():
+    generator = np.random.default_rng(0)
+    rows = np.concatenate([generator.normal(size=(30, 2)) + c for c in ((0, 0), (9, 0), (0, 9))])
+    model = CKM(n_speakers=3, max_set_size=1, random_state=0).fit(rows)
+    means = rows.reshape(3, 30, 2).mean(axis=1)
+    assert np.allclose(model.centroids_, means)
+    assert np.isclose(model.ssd_, ((rows.reshape(3, 30, 2) - means[:, None]) ** 2).sum())
+    assert model.sets_.to_lists() == [[0]] * 30 + [[1]] * 30 + [[2]] * 30
+
+
+def test_centroids_stay_on_the_sphere_if_the_rows_lie_there(make_world):
+    rows = make_world(noise=0.6).rows
+    lengths = [
+        np.linalg.norm(
+            CKM(n_speakers=3, compose=unit_mean, n_restarts=10, random_state=0)
+            .fit(scale * rows)
+            .centroids_,
+            axis=1,
+        )
+        for scale in (1.0, 1.5)
+    ]
+    assert np.allclose(lengths[0], 1)
+    assert (lengths[1] < 1.5).any()
+
+
+def test_a_set_penalty_asks_for_nearer_sets(make_world):
+    world = make_world(n=120, k=3, share=0.4, noise=0.9)
+    overlap = [
+        (
+            CKM(n_speakers=3, compose=unit_mean, set_penalty=penalty, random_state=0)
+            .fit(world.rows)
+            .sets_.sizes
+            > 1
+        ).mean()
+        for penalty in (0.0, 0.15, 5.0)
+    ]
+    assert overlap[0] >= overlap[1] > overlap[2] == 0
+
+
+def test_speakers_without_rows_are_dropped_unless_their_number_is_given():
+    rows = np.repeat(np.eye(3)[:2], 4, axis=0)
+    exact = CKM(n_speakers=4, max_set_size=1, random_state=0).fit(rows)
+    assert exact.n_speakers_ == 4
+    assert exact.ssd_ == pytest.approx(0)
+    free = CKM(max_speakers=4, max_set_size=1, random_state=0).fit(rows)
+    assert free.n_speakers_ == 2
+    assert free.centroids_.shape == (2, 3)
+    assert CKM(min_speakers=3, max_set_size=1, random_state=0).fit(rows).n_speakers_ == 3
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 6])
+def test_as_many_speakers_as_asked_for_among_equal_rows(k):
+    rows = np.ones((6, 2)) / 2**0.5
+    model = CKM(n_speakers=k, compose=unit_mean, n_restarts=5, random_state=0).fit(rows)
+    assert model.n_speakers_ == k
+
+
+def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
+    world = make_world(n=400, k=3)
+    model = CKM(n_speakers=3, compose=unit_mean, sample_size=100, n_restarts=20, random_state=0)
+    model.fit(world.rows)
+    assert model.sampled_ == 100
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+    assert model.set_params(sample_size=None).fit(world.rows).sampled_ is None
+
+
+def test_a_float32_g_and_float32_rows(make_world):
+    world = make_world(n=150, k=4, p=32, dtype=np.float32)
+    net = torch.nn.Bilinear(32, 32, 32, bias=False)
+    with torch.no_grad():
+        net.weight.zero_()
+
+    class Mean(torch.nn.Module):
+        def forward(self, a, b):
+            return torch.nn.functional.normalize(a + b + net(a, b), dim=-1)
+
+    model = CKM(n_speakers=4, compose=Mean(), n_restarts=20, random_state=0).fit(world.rows)
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+    assert np.min(model.ssd_history_[:-1] - model.ssd_history_[1:]) >= -1e-6 * model.ssd_
+
+
+def test_a_rotation_turns_everything_along(make_world):
+    world = make_world(n=80, k=3, noise=0.6)
+    rotation = np.linalg.qr(np.random.default_rng(9).normal(size=(16, 16)))[0]
+    turned = torch.tensor(rotation)
+
+    def rotated(a, b):
+        return unit_mean(a @ turned.T, b @ turned.T) @ turned
+
+    plain = CKM(n_speakers=3, compose=unit_mean, random_state=0).fit(world.rows)
+    moved = CKM(n_speakers=3, compose=rotated, random_state=0).fit(world.rows @ rotation)
+    assert np.isclose(plain.ssd_, moved.ssd_)
+    assert plain.sets_ == moved.sets_
+
+
+def test_the_order_of_the_rows_does_not_change_the_best_objective(make_world):
+    world = make_world(n=80, k=3, noise=0.6)
+    order = np.random.default_rng(0).permutation(80)
+    plain = CKM(n_speakers=3, compose=unit_mean, random_state=0).fit(world.rows)
+    mixed = CKM(n_speakers=3, compose=unit_mean, random_state=1).fit(world.rows[order])
+    assert np.isclose(plain.ssd_, mixed.ssd_)
+    assert np.array_equal(
+        plain.sets_.subsumption()[np.ix_(order, order)], mixed.sets_.subsumption()
+    )
+
+
+def test_it_says_when_it_has_not_converged(make_world):
+    world = make_world(noise=1.5)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+        model = CKM(n_speakers=3, compose=unit_mean, max_iter=1, random_state=0).fit(world.rows)
+    assert not model.converged_
+    assert model.n_iter_ == 1
+
+
+def test_a_composition_that_is_undefined_attracts_nobody():
+    rows = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    with np.errstate(all="ignore"):
+        model = CKM(n_speakers=2, compose=unit_mean, n_restarts=4, random_state=0).fit(rows)
+    assert model.sets_ == SpeakerSets.from_labels([0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"n_restarts": 0}, "n_restarts must be an integer of at least 1"),
+        ({"max_iter": 2.5}, "max_iter must be an integer"),
+        ({"set_penalty": -1}, "set_penalty must be a finite number of at least 0"),
+        ({"tol": "small"}, "tol must be a number"),
+        ({"sample_size": 0}, "sample_size"),
+        ({"count_penalty": float("nan")}, "count_penalty"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(option, reason):
+    with pytest.raises(ValueError, match=reason):
+        CKM(max_set_size=1).set_params(**option).fit(np.eye(3))

@@ -1,0 +1,243 @@
+"""Every backend of the table keeps the contract."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from diarize.clustering import BACKENDS, describe, make
+from diarize.sets import SpeakerSets
+
+from .conftest import unit, unit_mean
+
+FAST = {"ckm": {"n_restarts": 8}}
+COMMON = {"n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "random_state"}
+
+backends = pytest.mark.parametrize("name", sorted(BACKENDS))
+
+
+def build(name, **params):
+    return make(name, **{"compose": unit_mean, "random_state": 0, **FAST.get(name, {}), **params})
+
+
+def needs_truth(model):
+    return model.__sklearn_tags__().target_tags.required
+
+
+def fit(model, rows, truth=None):
+    return model.fit(rows, truth) if needs_truth(model) else model.fit(rows)
+
+
+@backends
+def test_parameters_are_kept_as_they_are_given(name):
+    model = make(name)
+    params = model.get_params(deep=False)
+    assert params.keys() >= COMMON
+    marker = object()
+    model.set_params(random_state=marker, compose=marker)
+    assert model.random_state is marker
+    assert clone(build(name)).get_params()["random_state"] == 0
+    assert type(make(name, **params)) is type(model)
+
+
+@backends
+def test_fit_returns_itself_with_everything_learned(name, make_world):
+    world = make_world()
+    model = build(name, n_speakers=3)
+    assert fit(model, world.rows, world.truth) is model
+    assert isinstance(model.sets_, SpeakerSets)
+    assert len(model.sets_) == len(world.rows)
+    assert model.sets_ == model.sets_.by_first_appearance()
+    assert np.array_equal(model.labels_, model.sets_.labels)
+    assert model.n_speakers_ == model.sets_.n_speakers == 3
+    assert model.centroids_.shape == (3, 16)
+    assert model.n_features_in_ == 16
+    assert model.sampled_ is None
+    labels = model.fit_predict(world.rows, world.truth)
+    assert np.array_equal(labels, model.labels_)
+
+
+@backends
+def test_centroids_belong_to_their_speakers(name, make_world):
+    world = make_world(share=0.2)
+    model = fit(build(name, n_speakers=3), world.rows, world.truth)
+    for speaker, centroid in enumerate(model.centroids_):
+        alone = model.sets_.membership[:, speaker] & (model.sets_.sizes == 1)
+        assert np.allclose(unit(world.rows[alone].mean(axis=0)), unit(centroid), atol=0.1)
+
+
+@backends
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_seed_one_answer(name, dtype, make_world):
+    world = make_world(noise=0.8, dtype=dtype)
+    first, second = (fit(build(name), world.rows, world.truth) for _ in range(2))
+    assert first.sets_ == second.sets_
+    assert np.array_equal(first.centroids_, second.centroids_)
+
+
+@backends
+def test_rows_are_not_changed(name, make_world):
+    world = make_world()
+    rows = world.rows.copy()
+    rows.flags.writeable = False
+    fit(build(name), rows, world.truth)
+    assert np.array_equal(rows, world.rows)
+
+
+@backends
+def test_bounds_on_speakers_bind(name, make_world):
+    world = make_world(n=60, k=3)
+    if needs_truth(build(name)):
+        return  # the truth wins
+    for k in (1, 2, 5):
+        assert fit(build(name, n_speakers=k), world.rows).n_speakers_ == k
+    assert fit(build(name, max_speakers=2), world.rows).n_speakers_ <= 2
+    assert fit(build(name, min_speakers=5), world.rows).n_speakers_ >= 5
+    bounded = fit(build(name, min_speakers=2, max_speakers=3), world.rows)
+    assert 2 <= bounded.n_speakers_ <= 3
+    agreed = fit(build(name, n_speakers=2, min_speakers=1, max_speakers=4), world.rows)
+    assert agreed.n_speakers_ == 2
+
+
+@backends
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"min_speakers": 3, "max_speakers": 2}, "min_speakers=3 is more than max_speakers=2"),
+        ({"n_speakers": 2, "min_speakers": 3}, "contradicts"),
+        ({"n_speakers": 4, "max_speakers": 3}, "contradicts"),
+        ({"n_speakers": 0}, "n_speakers must be an integer of at least 1"),
+        ({"min_speakers": 2.0}, "min_speakers must be an integer"),
+        ({"max_speakers": True}, "max_speakers must be an integer"),
+        ({"n_speakers": 5}, "5 speakers asked for, but there are only 4 rows"),
+        ({"min_speakers": 5}, "only 4 rows"),
+        ({"max_set_size": 0}, "max_set_size must be an integer of at least 1"),
+        ({"compose": None}, "max_set_size=2 needs a composition function"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(name, params, reason):
+    model = build(name).set_params(**params)
+    with pytest.raises(ValueError, match=reason) as caught:
+        fit(model, np.eye(4), [[0]] * 4)
+    assert "\n" not in str(caught.value)
+
+
+@backends
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (np.array([[0.0, 1.0], [np.nan, 1.0]]), "row 1 of X holds NaN"),
+        (np.array([[0.0, 1.0], [0.0, 1.0], [np.inf, 1.0]]), "row 2 of X holds an infinite value"),
+        (np.array([np.inf, -np.inf])[:, None], "row 0 of X holds an infinite value"),
+        (np.zeros(3), "X must be a 2-D array .* got 1-D"),
+        (np.zeros((3, 0)), "no columns"),
+        (np.array([["a"]]), "real numbers"),
+        (np.array([[1j]]), "real numbers"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused(name, rows, reason):
+    with pytest.raises(ValueError, match=reason):
+        fit(build(name), rows, [[0]] * len(rows))
+
+
+@backends
+def test_values_so_large_that_their_sum_is_not_finite_are_fine(name):
+    rows = np.array([[3e38, 0.0], [3e38, 0.0]], dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert fit(build(name, n_speakers=1, max_set_size=1), rows, [[0], [0]]).n_speakers_ == 1
+
+
+@backends
+def test_links_are_refused_where_they_cannot_be_used(name):
+    model = build(name)
+    if model.takes_links:
+        return
+    for link in ("must_link", "cannot_link"):
+        with pytest.raises(ValueError, match=f"cannot use {link}"):
+            model.fit(np.eye(3), [[0]] * 3, **{link: [(0, 1)]})
+        assert model.fit(np.eye(3), [[0]] * 3, **{link: []}) is model
+
+
+@backends
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_tiny_inputs_have_plain_answers(name, d):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (
+            np.eye(3)[:1],
+            np.eye(3, dtype=np.float32)[:2],
+            np.eye(3),
+            np.ones((3, 3), dtype=np.float32) / np.float32(3**0.5),
+            np.full((3, 3), 7),
+            np.zeros((4, 3)),
+            5 * np.repeat(np.eye(3)[:2], 3, axis=0),
+        ):
+            truth = [[0]] * len(rows)
+            model = fit(build(name, max_set_size=d), rows, truth)
+            assert len(model.sets_) == len(rows)
+            assert (model.sets_.sizes >= 1).all()
+            if len(np.unique(rows, axis=0)) == 1:
+                assert model.n_speakers_ == 1
+            exact = fit(build(name, max_set_size=d, n_speakers=len(rows)), rows, truth)
+            assert needs_truth(exact) or exact.n_speakers_ == len(rows)
+
+
+@backends
+def test_no_rows_no_speakers(name):
+    for params in ({}, {"n_speakers": 3}, {"min_speakers": 2}):
+        model = fit(build(name, **params), np.zeros((0, 5)), [])
+        assert model.n_speakers_ == 0
+        assert len(model.sets_) == 0
+        assert model.labels_.shape == (0,)
+        assert model.centroids_.shape == (0, 5)
+
+
+@backends
+def test_larger_sets_appear_only_where_they_are_allowed(name, make_world):
+    world = make_world(n=60, k=3, share=0.5)
+    model = build(name, n_speakers=3, max_set_size=1, compose=None)
+    if not needs_truth(model):
+        assert fit(model, world.rows).sets_.sizes.max() == 1
+        assert fit(build(name, n_speakers=3), world.rows).sets_.sizes.max() <= 2
+
+
+@backends
+def test_names_of_speakers_do_not_depend_on_the_rows_before(name, make_world):
+    world = make_world(n=50)
+    model = fit(build(name, n_speakers=3), world.rows, world.truth)
+    first = [row.argmax() for row in model.sets_.membership.T]
+    assert first == sorted(first)
+
+
+@backends
+def test_every_backend_has_a_line_about_itself(name):
+    line = describe(name)
+    assert 20 < len(line) < 120
+    assert line.endswith(".")
+
+
+def test_unknown_names_are_answered_with_near_ones():
+    with pytest.raises(ValueError, match=r"no backend 'cmk' \(did you mean ckm"):
+        make("cmk")
+    with pytest.raises(ValueError, match=r"there are .*oracle"):
+        describe("something else")
+    with pytest.raises(ValueError, match=r"no option 'n_restart' \(did you mean n_restarts\?\)"):
+        make("ckm", n_restart=3)
+    with pytest.raises(ValueError, match="it has compose, count_penalty"):
+        make("ac", zzz=3)
+
+
+def test_the_table_imports_nothing_heavy():
+    code = (
+        "import sys, diarize.clustering; "
+        "print([m for m in ('torch', 'sklearn', 'scipy', 'numpy') if m in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "[]"

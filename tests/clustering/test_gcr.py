@@ -1,0 +1,183 @@
+"""Greedy reassignment against brute force (appendix C) and cases worked out by hand."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, KMeans
+
+from diarize.clustering.agglomerative import cut, ward_tree
+from diarize.clustering.assignment import cluster_means
+from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.clustering.gcr import (
+    GCR,
+    greedy_order,
+    merged_step_by_step,
+    nearest_compositions,
+)
+
+from .conftest import unit, unit_mean
+
+
+def brute_force(means, counts, g, d, n_moved):
+    """Every choice of compositional clusters and every one-to-one map to compositions."""
+    k = len(means)
+    best = (np.inf, None)
+    for moved in combinations(range(k), n_moved):
+        rest = [j for j in range(k) if j not in moved]
+        sets = enumerate_sets(len(rest), d)
+        sets = sets[sets.sum(axis=1) > 1]
+        centers = compose_sets(g, means[rest], sets)
+        for targets in permutations(range(len(sets)), n_moved):
+            cost = sum(
+                counts[j] * ((means[j] - centers[t]) ** 2).sum()
+                for j, t in zip(moved, targets, strict=True)
+            )
+            if cost < best[0]:
+                chosen = {
+                    j: {rest[i] for i in np.flatnonzero(sets[t])}
+                    for j, t in zip(moved, targets, strict=True)
+                }
+                best = (cost, chosen)
+    return best[1]
+
+
+@pytest.mark.parametrize(("k", "d", "seed"), [(2, 2, 0), (3, 2, 1), (3, 2, 2), (3, 3, 3)])
+def test_greedy_is_exact_where_mixtures_are_clear(make_world, k, d, seed):
+    world = make_world(n=60, k=k, share=0.6, noise=0.1, seed=seed)
+    n_base = len(world.truth.distinct()[0])
+    model = GCR(n_speakers=k, n_base_clusters=n_base, max_set_size=d, compose=unit_mean)
+    model.fit(world.rows)
+    labels = cut(ward_tree(world.rows), n_base)
+    means = cluster_means(world.rows, labels, n_base)
+    expected = brute_force(means, np.bincount(labels), unit_mean, d, n_base - k)
+    singles = [j for j in range(n_base) if j not in expected]
+    sets = [expected.get(j, {j}) for j in labels]
+    assert model.n_speakers_ == k
+    assert sorted(singles) == sorted({j for s in sets for j in s})
+    inside = [[a >= b for b in sets] for a in sets]
+    assert model.sets_.subsumption().tolist() == inside
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+
+
+def test_the_first_contradiction_ends_the_loop():
+    parts = np.zeros((6, 6), dtype=bool)
+    parts[2, [0, 1]] = True
+    parts[3, [0, 4]] = True
+    parts[4, [0, 1]] = True  # a part of 3 by then
+    parts[5, [0, 1]] = True  # would be fine, but comes after
+    distances = np.array([9.0, 8.0, 0.1, 0.2, 0.3, 0.4])
+    assert greedy_order(parts, distances).tolist() == [2, 3]
+    parts[3, 4], parts[3, 2] = False, True  # 3 would be composed of 2, which is one itself
+    assert greedy_order(parts, distances).tolist() == [2]
+    assert greedy_order(parts, np.full(6, np.inf)).tolist() == []
+
+
+def test_the_nearest_composition_does_not_hold_the_cluster_itself():
+    means = unit(np.random.default_rng(0).normal(size=(6, 4)))
+    for d in (2, 3):
+        parts, distances = nearest_compositions(unit_mean, means, d, 0.0)
+        for j in range(6):
+            others = [s for s in enumerate_sets(6, d) if s.sum() > 1 and not s[j]]
+            centers = compose_sets(unit_mean, means, np.array(others))
+            gaps = np.linalg.norm(centers - means[j], axis=1)
+            assert np.array_equal(parts[j], others[gaps.argmin()])
+            assert np.isclose(distances[j], gaps.min())
+    penalised = nearest_compositions(unit_mean, means, 2, 0.5)[1]
+    plain = nearest_compositions(unit_mean, means, 2, 0.0)[1]
+    assert np.allclose(penalised**2, plain**2 + 0.5)
+
+
+def test_the_threshold_is_a_distance(make_world):
+    world = make_world(n=60, k=2, share=0.4, noise=0.05)
+    # Under max the composition of orthogonal parts is well off their normalised sum.
+    options = {"n_base_clusters": 3, "compose": np.maximum}
+    gap = GCR(**options, n_speakers=2).fit(world.rows)
+    means = cluster_means(world.rows, cut(ward_tree(world.rows), 3), 3)
+    distance = nearest_compositions(np.maximum, means, 2, 0.0)[1].min()
+    assert gap.n_speakers_ == 2
+    assert GCR(**options, threshold=distance * 1.01).fit(world.rows).n_speakers_ == 2
+    assert GCR(**options, threshold=distance * 0.99).fit(world.rows).n_speakers_ == 3
+    assert GCR(**options, threshold=0.0).fit(world.rows).threshold_ == 0.0
+
+
+def test_everything_is_inferred(make_world):
+    for k in (1, 2, 4):
+        world = make_world(n=400, k=k, share=0.6 if k > 1 else 0.0, seed=k)
+        model = GCR(compose=unit_mean).fit(world.rows)
+        assert model.n_speakers_ == k
+        assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+        assert np.allclose(np.linalg.norm(model.centroids_, axis=1), 1)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 20])
+def test_the_number_of_speakers_is_kept_whatever_the_rows(k):
+    rows = unit(np.random.default_rng(k).normal(size=(20, 3)))
+    assert GCR(n_speakers=k, compose=unit_mean).fit(rows).n_speakers_ == k
+    assert GCR(min_speakers=k, compose=unit_mean).fit(rows).n_speakers_ >= k
+    assert GCR(max_speakers=k, compose=unit_mean).fit(rows).n_speakers_ <= k
+    assert GCR(n_speakers=k, n_base_clusters=20, compose=unit_mean).fit(rows).n_speakers_ == k
+
+
+def test_any_base_with_labels(make_world):
+    world = make_world(n=120, k=3, share=0.5, noise=0.1)
+    n_base = len(world.truth.distinct()[0])
+    base = KMeans(n_init=5)
+    model = GCR(base=base, n_base_clusters=n_base, compose=unit_mean, random_state=0)
+    assert np.array_equal(model.fit(world.rows).sets_.subsumption(), world.truth.subsumption())
+    assert base.n_clusters == 8  # the caller's own is not touched
+    assert model.n_base_clusters_ == n_base
+    density = GCR(base=DBSCAN(eps=0.25, min_samples=3), compose=unit_mean).fit(world.rows)
+    assert np.array_equal(density.sets_.subsumption(), world.truth.subsumption())
+
+
+def test_rows_that_the_base_left_out_go_to_the_nearest_cluster(make_world):
+    world = make_world(n=60, k=3, share=0.0, noise=0.1)
+    rows = np.concatenate([world.rows, unit(world.centroids[:1] + 0.5 * world.centroids[1:2])])
+    model = GCR(base=DBSCAN(eps=0.2, min_samples=3), compose=unit_mean).fit(rows)
+    assert model.n_speakers_ == 3
+    assert model.labels_[-1] == model.labels_[0]
+    nothing = GCR(base=DBSCAN(eps=1e-9), compose=unit_mean).fit(rows)
+    assert nothing.n_speakers_ == 1
+
+
+def test_a_base_with_too_few_clusters_is_named(make_world):
+    rows = make_world().rows
+    with pytest.raises(ValueError, match="2 clusters, fewer than the 3 speakers"):
+        GCR(n_speakers=3, n_base_clusters=2, compose=unit_mean).fit(rows)
+    with pytest.raises(ValueError, match="DBSCAN takes no n_clusters"):
+        GCR(base=DBSCAN(), n_base_clusters=2, compose=unit_mean).fit(rows)
+
+
+def test_merging_steps_are_those_of_ward():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    tree = ward_tree(rows)
+    for labels in merged_step_by_step(rows, cut(tree, 12)):
+        k = int(labels.max()) + 1
+        both = set(zip(labels.tolist(), cut(tree, k).tolist(), strict=True))
+        assert len(both) == k
+    assert labels.max() == 0
+
+
+def test_the_order_and_rotation_of_rows_do_not_matter(make_world):
+    world = make_world(n=70, k=3, noise=0.5)
+    generator = np.random.default_rng(0)
+    order = generator.permutation(70)
+    rotation = np.linalg.qr(generator.normal(size=(16, 16)))[0]
+
+    def rotated(a, b):
+        return unit_mean(a @ rotation.T, b @ rotation.T) @ rotation
+
+    plain = GCR(compose=unit_mean).fit(world.rows).sets_
+    mixed = GCR(compose=rotated).fit(world.rows[order] @ rotation).sets_
+    assert np.array_equal(plain[order].by_first_appearance().membership, mixed.membership)
+
+
+def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
+    world = make_world(n=400, k=3)
+    model = GCR(n_base_clusters=6, compose=unit_mean, sample_size=120, random_state=0)
+    model.fit(world.rows)
+    assert model.sampled_ == 120
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())

@@ -1,0 +1,40 @@
+"""The oracle answers what it was told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.clustering.oracle import Oracle
+from diarize.sets import SpeakerSets
+
+from .conftest import unit, unit_mean
+
+
+def test_the_truth_comes_back_with_speakers_in_order_of_appearance():
+    rows = np.arange(8.0).reshape(4, 2)
+    model = Oracle(compose=unit_mean).fit(rows, [[2], [2, 0], [], [0]])
+    assert model.sets_.to_lists() == [[0], [0, 1], [], [1]]
+    assert model.labels_.tolist() == [0, 1, 2, 3]
+    assert model.n_speakers_ == 2
+    assert model.centroids_.tolist() == [[0, 1], [6, 7]]  # where they are alone
+
+
+def test_a_speaker_who_is_never_alone_has_the_mean_of_all_his_rows():
+    rows = unit(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    truth = SpeakerSets.from_lists([[0, 1], [0, 1]])
+    model = Oracle(max_set_size=1).fit(rows, truth)
+    assert model.sets_ == truth
+    assert np.allclose(model.centroids_, 2**-0.5)
+
+
+def test_the_truth_is_needed_and_must_fit():
+    rows = np.eye(3)
+    with pytest.raises(ValueError, match="needs the truth"):
+        Oracle(max_set_size=1).fit(rows)
+    with pytest.raises(ValueError, match="truth has 2 rows, but there are 3"):
+        Oracle(max_set_size=1).fit(rows, [[0], [1]])
+
+
+def test_it_says_by_a_tag_that_it_needs_y():
+    assert Oracle().__sklearn_tags__().target_tags.required
