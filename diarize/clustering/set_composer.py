@@ -78,7 +78,10 @@ class SetComposer:
         def pullback(gradients: np.ndarray) -> np.ndarray:
             several = gradients.copy()
             several[:, self._plan.single_rows] = 0  # singles are added in float64
-            (pulled,) = torch.autograd.grad(composed, leaf, torch.from_numpy(several).to(g.dtype))
+            # Through a sum, since handing gradients to autograd makes it import sympy (a second).
+            with torch.enable_grad():
+                weighted = (composed * torch.from_numpy(several).to(g.dtype)).sum()
+            (pulled,) = torch.autograd.grad(weighted, leaf)
             return self._pull_singles(gradients) + pulled.numpy()
 
         return self._plan.exact(composed, centroids), pullback

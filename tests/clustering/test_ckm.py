@@ -52,9 +52,9 @@ def test_it_finds_who_is_in_every_row(make_world, g, d):
 
 
 def test_the_number_of_speakers_is_inferred(make_world):
-    for k in (1, 2, 5):
+    for k in (1, 3):
         world = make_world(n=100, k=k, share=0.3 if k > 1 else 0.0, seed=k)
-        model = CKM(compose=unit_mean, n_restarts=20, random_state=0).fit(world.rows)
+        model = CKM(compose=unit_mean, n_restarts=8, random_state=0).fit(world.rows)
         assert model.n_speakers_ == k
         assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
 

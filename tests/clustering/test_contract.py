@@ -74,8 +74,8 @@ def test_centroids_belong_to_their_speakers(name, make_world):
 @backends
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_seed_one_answer(name, dtype, make_world):
-    world = make_world(noise=0.8, dtype=dtype)
-    first, second = (fit(build(name), world.rows, world.truth) for _ in range(2))
+    world = make_world(n=40, noise=0.8, dtype=dtype)
+    first, second = (fit(build(name, max_speakers=4), world.rows, world.truth) for _ in range(2))
     assert first.sets_ == second.sets_
     assert np.array_equal(first.centroids_, second.centroids_)
 
@@ -85,7 +85,7 @@ def test_rows_are_not_changed(name, make_world):
     world = make_world()
     rows = world.rows.copy()
     rows.flags.writeable = False
-    fit(build(name), rows, world.truth)
+    fit(build(name, max_speakers=3), rows, world.truth)
     assert np.array_equal(rows, world.rows)
 
 
@@ -97,7 +97,7 @@ def test_bounds_on_speakers_bind(name, make_world):
     for k in (1, 2, 5):
         assert fit(build(name, n_speakers=k), world.rows).n_speakers_ == k
     assert fit(build(name, max_speakers=2), world.rows).n_speakers_ <= 2
-    assert fit(build(name, min_speakers=5), world.rows).n_speakers_ >= 5
+    assert fit(build(name, min_speakers=5, max_speakers=6), world.rows).n_speakers_ >= 5
     bounded = fit(build(name, min_speakers=2, max_speakers=3), world.rows)
     assert 2 <= bounded.n_speakers_ <= 3
     agreed = fit(build(name, n_speakers=2, min_speakers=1, max_speakers=4), world.rows)
