@@ -1,0 +1,78 @@
+"""Progress bars: on a terminal, and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+import pytest
+
+from diarize.cli.progress import progress
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, TextIO]]:
+    """A terminal: the end that a person looks at, and the end that a program writes to."""
+    pty = pytest.importorskip("pty", reason="there are no terminals of this kind here")
+    seen, own = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    with open(own, "w", encoding="utf-8") as stream:
+        yield seen, stream
+    os.close(seen)
+
+
+def shown(seen: int, stream: TextIO) -> str:
+    """All that the person has seen."""
+    stream.close()
+    pieces = []
+    with contextlib.suppress(OSError):  # Linux's way to say that this is the end
+        while piece := os.read(seen, 4096):
+            pieces.append(piece)
+    return b"".join(pieces).decode()
+
+
+def test_a_bar_for_each_stage(
+    terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, stream = terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress("talk[1]: ") as hook:
+        assert hook is not None
+        hook("activity", 1.0, 4.0)
+        hook("embedding", 3.0, 4.0)
+        hook("activity", 4.0, 4.0)
+    screen = shown(seen, stream)
+    for text in ("talk[1]: activity", "talk[1]: embedding", "100%", "75%"):
+        assert text in screen
+
+
+def test_results_stay_out_of_the_terminal(
+    terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, stream = terminal
+    results = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(sys, "stdout", results)
+    with progress() as hook:
+        assert hook is not None
+        hook("simulating", 1, 2)
+        print("a.flac\t60.0")
+    assert results.getvalue() == "a.flac\t60.0\n"
+    screen = shown(seen, stream)
+    assert "simulating" in screen
+    assert "a.flac" not in screen
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_nothing_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: bool
+) -> None:
+    if forced:  # as many build machines do, to have colours in their logs
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress() as hook:
+        assert hook is None
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,117 @@
+"""Where results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from diarize.cli.targets import Targets, require_folder
+from diarize.errors import InputError
+
+
+def resolve(
+    out: object,
+    inputs: Sequence[str] = ("talk.wav",),
+    formats: Sequence[str] = ("rttm",),
+    several: bool = False,
+) -> Targets:
+    return Targets.resolve(str(out), inputs, formats, several=several)
+
+
+def written(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    resolve("-").write("talk", {"rttm": "turns\n"})
+    resolve("-", ["a.wav", "b.wav"], several=True).write("a", {"rttm": "more\n"})
+    assert capsys.readouterr().out == "turns\nmore\n"
+
+
+@pytest.mark.parametrize(
+    ("out", "options", "path"),
+    [
+        ("x.txt", {}, "x.txt"),
+        ("there", {}, "there/talk.rttm"),
+        ("new/", {}, "new/talk.rttm"),
+        ("new/deep", {"several": True}, "new/deep/talk.rttm"),
+        ("new.rttm", {"several": True}, "new.rttm/talk.rttm"),
+        ("new", {"inputs": ["talk.wav", "b.wav"], "several": True}, "new/talk.rttm"),
+    ],
+)
+def test_a_file_or_a_folder(
+    tmp_path: Path, out: str, options: dict[str, object], path: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    targets = resolve(f"{tmp_path}/{out}", **options)
+    assert written(tmp_path) == {}  # nothing is made before there is a result
+    targets.write("talk", {"rttm": "turns\n"})
+    assert written(tmp_path) == {path: "turns\n"}
+
+
+def test_several_formats_need_a_folder(tmp_path: Path) -> None:
+    targets = resolve(tmp_path / "out", formats=["json", "rttm", "json"])
+    assert targets.formats == ["json", "rttm"]
+    targets.write("talk", {"json": "{}", "rttm": "turns\n"})
+    assert written(tmp_path / "out") == {"talk.json": "{}", "talk.rttm": "turns\n"}
+    with pytest.raises(InputError, match=r"^several formats need --out FOLDER$"):
+        resolve("-", formats=["json", "rttm"])
+
+
+def test_an_older_result_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x.rttm").write_text("old\n")
+    resolve(tmp_path / "x.rttm").write("talk", {"rttm": "new\n"})
+    assert written(tmp_path) == {"x.rttm": "new\n"}
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(InputError, match=r"no/x.rttm: No such file or directory"):
+        resolve(tmp_path / "no" / "x.rttm")
+    with pytest.raises(InputError, match=r"file/x.rttm: Not a directory"):
+        resolve(file / "x.rttm")
+    with pytest.raises(InputError, match=r"file: a file, but a folder is needed"):
+        resolve(file, several=True)
+    with pytest.raises(InputError, match=r"file/new: Not a directory"):
+        resolve(file / "new", several=True)
+    assert written(tmp_path) == {"file": "mine"}
+
+
+def test_a_folder_without_permission_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deny(path: object, *_: object) -> None:  # to root nothing is forbidden
+        raise InputError(f"cannot write {path}: Permission denied")
+
+    monkeypatch.setattr("diarize.files.require_writable", deny)
+    for folder, asked in ((tmp_path, tmp_path / ".diarize"), (tmp_path / "a/b", tmp_path / "a")):
+        with pytest.raises(InputError, match=f"^cannot write {asked}: Permission denied$"):
+            require_folder(folder)
+
+
+def test_the_recording_is_not_replaced(tmp_path: Path) -> None:
+    recording = tmp_path / "talk.wav"
+    recording.write_bytes(b"sound")
+    with pytest.raises(InputError, match=r"is the recording"):
+        resolve(tmp_path / "." / "talk.wav", [str(recording)])
+    assert recording.read_bytes() == b"sound"
+
+
+@pytest.mark.parametrize(
+    "inputs", [["a/talk.wav", "b/talk.flac"], ["a b.wav", "a_b.wav"], ["-", "-"]]
+)
+def test_two_inputs_of_one_name_are_refused(inputs: list[str]) -> None:
+    with pytest.raises(InputError, match=r"^two inputs are named (talk|a_b|stdin): "):
+        resolve("-", inputs, several=True)
+
+
+def test_unknown_formats_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^format srt: not one of rttm, json$"):
+        resolve("-", formats=["srt"])
