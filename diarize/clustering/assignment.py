@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float64, Int32, Int64
 from diarize.clustering.composition import UNIT_TOLERANCE
 
 BLOCK_SCORES = 2**23
-"""Scores (rows x restarts x centers) held at a time: 32 MB in float32."""
+"""Values held at a time, scores (rows x restarts x centers) or rows: 64 MB in float64."""
 
 ROUNDING = 32
 """By how many rounding errors a center must be nearer before a row moves to it."""
@@ -67,7 +67,7 @@ class Assignment:
         slopes = np.ascontiguousarray((-2 * centered).reshape(-1, p).T, dtype=kind)
         bias = (squares + offsets).reshape(-1).astype(kind)
         moved_rows = np.zeros(live, dtype=np.int64)
-        for block in _blocks(len(self._rows), BLOCK_SCORES // (live * m)):
+        for block in _blocks(len(self._rows), BLOCK_SCORES // max(live * m, p)):
             x = self._rows[block] - self._mean
             scores = x.astype(kind, copy=False) @ slopes
             scores += bias

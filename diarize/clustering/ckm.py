@@ -57,7 +57,8 @@ class CKM(SampledClusterer):
         min_speakers: least number when inferred.
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
-        compose: g.
+        compose: g. A torch callable is differentiated by autograd; any other by finite differences
+            over the k p centroid values, which takes long unless it works value by value.
         n_restarts: restarts from different first centroids.
         set_penalty: squared distance by which a set must be nearer to a row for each speaker
             beyond the first; 0 is the paper's algorithm.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
 from types import ModuleType
@@ -203,6 +204,11 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
     a, b = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, b))
     reasons: list[str] = []
     torch: Any = sys.modules.get("torch")  # a g of torch has imported it
+    if isinstance(compose, torch.nn.Module if torch else ()) and any(
+        value.device.type != "cpu" for value in compose.parameters()
+    ):
+        # g is small: a copy on the CPU saves the way to another device and back at every step.
+        compose = deepcopy(compose).cpu()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of trials that are allowed to fail
         for dtype in (torch.float64, torch.float32) if torch else ():

@@ -147,15 +147,8 @@ class GCR(SampledClusterer):
     ) -> Int64[np.ndarray, " n"]:
         """The base clustering, at its finest: labels from 0, no cluster empty."""
         if self.base is None:
-            k = self.n_base_clusters or max(MAX_BASE_CLUSTERS, bounds.low)
-            while (
-                self.n_base_clusters is None
-                and k > max(bounds.low, 2)
-                and sum(comb(k, size) for size in range(2, self.max_set_size + 1))
-                > MAX_COMPOSITIONS
-            ):
-                k -= 1
-            return cut(ward_tree(rows), min(k, len(rows)))
+            most = max(_most_clusters(self.max_set_size), bounds.low)
+            return cut(ward_tree(rows), min(self.n_base_clusters or most, len(rows)))
         base = clone(self.base)
         options = base.get_params()
         if self.n_base_clusters is not None:
@@ -215,6 +208,14 @@ class _Reassignment:
     n_speakers: int
     ssd: float
     threshold: float
+
+
+def _most_clusters(max_set_size: int) -> int:
+    """Base clusters to begin with, such that their compositions are not too many."""
+    k = MAX_BASE_CLUSTERS
+    while sum(comb(k, size) for size in range(2, max_set_size + 1)) > MAX_COMPOSITIONS:
+        k -= 1
+    return k
 
 
 def nearest_compositions(

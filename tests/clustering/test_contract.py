@@ -199,11 +199,12 @@ def test_no_rows_no_speakers(name):
 
 @backends
 def test_larger_sets_appear_only_where_they_are_allowed(name, make_world):
-    world = make_world(n=60, k=3, share=0.5)
+    world = make_world(n=240, k=3, share=0.6)
     model = build(name, n_speakers=3, max_set_size=1, compose=None)
     if not needs_truth(model):
         assert fit(model, world.rows).sets_.sizes.max() == 1
-        assert fit(build(name, n_speakers=3), world.rows).sets_.sizes.max() <= 2
+        largest = 2 if model.finds_overlap else 1
+        assert fit(build(name, n_speakers=3), world.rows).sets_.sizes.max() == largest
 
 
 @backends
