@@ -1,0 +1,82 @@
+"""`diarize simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from diarize.formats import read_rttm
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three people with a folder each; hums with pauses."""
+    folder = tmp_path_factory.mktemp("speech")
+    time = np.arange(16_000 * 6) / 16_000
+    for number, name in enumerate("abc"):
+        (folder / name).mkdir()
+        hum = 0.1 * np.sign(np.sin(2 * np.pi * (90 + 40 * number) * time)) * (time % 1.5 < 1.2)
+        soundfile.write(folder / name / "hum.wav", hum, 16_000)
+    return folder
+
+
+def simulate(cli: Cli, speech: Path, out: Path, *more: object) -> Any:
+    options = ["--conversations", 2, "--speakers", "2-3", "--seconds", 8, "--seed", 1]
+    return cli("simulate", speech, "--out", out, *options, *more)
+
+
+def test_conversations_with_their_reference(cli: Cli, speech: Path, tmp_path: Path) -> None:
+    result = simulate(cli, speech, tmp_path / "new" / "out")
+    assert result.status == 0
+    assert result.err == ""
+    lines = [line.split("\t") for line in result.out.splitlines()]
+    assert [Path(path).name for path, _ in lines] == [
+        "conversation_000.flac", "conversation_001.flac",
+    ]  # fmt: skip
+    for path, seconds in lines:
+        assert soundfile.info(path).duration == pytest.approx(float(seconds), abs=0.06)
+        ((uri, reference),) = read_rttm(Path(path).with_suffix(".rttm")).items()
+        assert uri == Path(path).stem
+        assert set(reference.labels()) <= set("abc")
+
+
+def test_one_seed_gives_the_same_bytes(cli: Cli, speech: Path, tmp_path: Path) -> None:
+    for name in ("once", "again"):
+        assert simulate(cli, speech, tmp_path / name).status == 0
+    for path in (tmp_path / "once").iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--speakers", "some"], "speakers some: MIN-MAX expected, such as 2-5"),
+        (["--speakers", "3-2"], "speakers 3-2: not a range of positive numbers"),
+        (["--speakers", "2-9"], "only 3 speakers, but 9 may be asked for"),
+        (["--overlap", "0.9"], "--overlap"),
+        (["--seconds", "1"], "--seconds"),
+        (["--conversations", "0"], "--conversations"),
+        (["--noise", "no-noise"], "no-noise: no such folder of noise"),
+        (["--split", "train"], "a split was named"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    cli: Cli, speech: Path, tmp_path: Path, options: list[str], reason: str
+) -> None:
+    simulate(cli, speech, tmp_path / "out", *options).assert_refused(reason)
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_that_cannot_be_used(cli: Cli, speech: Path, tmp_path: Path) -> None:
+    simulate(cli, tmp_path / "no", tmp_path).assert_refused("no: no such folder of speech")
+    file = tmp_path / "file"
+    file.touch()
+    simulate(cli, speech, file).assert_refused(f"{file}: a file, but a folder is needed")
+    simulate(cli, speech, file / "out").assert_refused(f"cannot write {file / 'out'}")
