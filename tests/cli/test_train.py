@@ -1,0 +1,91 @@
+"""`diarize train embedding`: options into a recipe, reports onto standard output."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import diarize.training.embedding
+from diarize.training.development import SetAccuracy
+from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.loop import LoopConfig
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the library is asked for; nothing is trained."""
+    asked: list[dict[str, Any]] = []
+
+    def train(recipe: Recipe, folder: Path, *, report: Any, **options: Any) -> Path:
+        asked.append({"recipe": recipe, "folder": folder, **options})
+        report(1000, {"windows": 1.25}, {"hums": SetAccuracy(0.5, 0.75, 0.375, 0.5, 0.25)})
+        return folder / "model.safetensors"
+
+    monkeypatch.setattr(diarize.training.embedding, "train_embedding", train)
+    return asked
+
+
+def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: Path) -> None:
+    result = cli(
+        "train", "embedding", "--speech", "s", "--out", tmp_path / "o", "--split", "train",
+        "--dev-split", "dev", "--pool", "a", "--pool", "b", "--unlabelled", "u", "--noise", "n",
+        "--teacher", "--steps", 9, "--cooldown", 3, "--rate", 0.5, "--every", 2, "--workers", 0,
+        "--until", 5, "--seed", 7,
+    )  # fmt: skip
+    assert result.status == 0
+    assert result.out == (
+        "step 1000: loss windows 1.250\n"
+        "  hums: set accuracy 0.500 (single 0.75, pair 0.38); the paper's variant 0.500; "
+        "mean as g 0.250\n"
+    )
+    assert result.err == f"diarize: note: weights in {tmp_path / 'o' / 'model.safetensors'}\n"
+    (asked,) = calls
+    assert asked["recipe"] == Recipe(
+        speech=Path("s"), split="train", unlabelled=Path("u"), noise=Path("n"), development="dev",
+        pool=["a", "b"], teacher=True, loop=LoopConfig(steps=9, cooldown=3, rate=0.5, every=2),
+        seed=7,
+    )  # fmt: skip
+    assert (asked["until"], asked["workers"], asked["device"]) == (5, 0, "cpu")
+
+
+def test_defaults_are_those_of_the_library(
+    cli: Cli, calls: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    assert cli("train", "embedding", "--speech", "s", "--out", tmp_path / "o").status == 0
+    (asked,) = calls
+    assert asdict(asked["recipe"]) == asdict(Recipe(speech=Path("s"), pool=[]))
+    function = inspect.signature(train_embedding).parameters
+    for name in ("device", "workers", "until"):
+        assert asked[name] == function[name].default
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "Missing option '--speech'"),
+        (["--speech", "no"], "no: no such folder of speech"),
+        (["--speech", "no", "--steps", "0"], "--steps"),
+        (["--speech", "no", "--until", "0"], "--until"),
+        (["--speech", "no", "--rate", "-1"], "--rate"),
+        (["--speech", "no", "--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    cli: Cli, tmp_path: Path, options: list[str], reason: str
+) -> None:
+    cli("train", "embedding", "--out", tmp_path / "out", *options).assert_refused(reason)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_place_of_the_folder(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    command = ["train", "embedding", "--speech", tmp_path, "--out", file]
+    cli(*command).assert_refused(f"{file}: a file, but a folder is needed")

@@ -1,0 +1,160 @@
+"""Training end to end, on hums: what is written, going on, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+
+import diarize.training.embedding as module
+from diarize.embedding import EmbeddingConfig, load_model
+from diarize.errors import InputError
+from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.episodes import EpisodeConfig
+from diarize.training.loop import LoopConfig
+from diarize.training.voices import Voices
+
+
+def write_hum(path: Path, pitch: float, seconds: float = 3.0) -> None:
+    time = np.arange(round(seconds * 16_000)) / 16_000
+    soundfile.write(path, 0.1 * np.sign(np.sin(2 * np.pi * pitch * time)), 16_000)
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four voices to train on, five to report on, all of one corpus."""
+    folder = tmp_path_factory.mktemp("speech")
+    rows = ["path\tspeaker\tcorpus\tsplit"]
+    for number in range(9):
+        write_hum(folder / f"{number}.wav", 80 + 23 * number)
+        rows.append(f"{number}.wav\ts{number}\thums\t{'train' if number < 4 else 'dev'}")
+    (folder / "speakers.tsv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture
+def recipe(speech: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
+    monkeypatch.setattr(module, "DEVELOPMENT_EPISODES", 2)
+    return Recipe(
+        speech=speech,
+        split="train",
+        model=EmbeddingConfig(dim=16, hidden=8, layers=1),
+        episodes=EpisodeConfig(
+            episodes=1, speakers=4, pairs=2, triples=1, starts=2, changes=2, seconds=(0.6,)
+        ),
+        loop=LoopConfig(steps=4, warmup=1, cooldown=2, every=2, bf16=False),
+    )
+
+
+def train(recipe: Recipe, folder: Path, **options: Any) -> dict[str, torch.Tensor]:
+    return load_model(train_embedding(recipe, folder, workers=0, **options)).state_dict()
+
+
+def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_path: Path) -> None:
+    reports, steps = [], []
+    trained = train(
+        dataclasses.replace(recipe, development="dev", pool=["hu"]),
+        tmp_path / "new" / "out",
+        hook=lambda step, done, total: steps.append((step, done)),
+        report=lambda *report: reports.append(report),
+    )
+    assert trained["encode.project.weight"].shape == (16, 8)
+    assert (trained["encode.spread"] != 1).all()  # measured on the speech
+    assert [step for step, _, _ in reports] == [2, 4]
+    for _, loss, accuracy in reports:
+        assert set(loss) == {"windows"}
+        assert set(accuracy) == {"hu"}
+        assert 0 <= accuracy["hu"].all <= 1
+    assert [done for step, done in steps if step == "training"] == [1, 2, 3, 4]
+
+
+def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None:
+    whole = train(recipe, tmp_path / "whole")
+    train(recipe, tmp_path / "parts", until=3)
+    again = train(recipe, tmp_path / "parts")
+    for name, value in whole.items():
+        torch.testing.assert_close(again[name], value, rtol=0, atol=0)
+    # A longer training of the same recipe may go on; another one may not.
+    longer = dataclasses.replace(recipe.loop, steps=5, every=1)
+    reports = []
+    train(
+        dataclasses.replace(recipe, loop=longer),
+        tmp_path / "parts",
+        report=lambda step, *_: reports.append(step),
+    )
+    assert reports == [5]
+    with pytest.raises(InputError, match=r"parts: holds a training by another recipe"):
+        train(dataclasses.replace(recipe, seed=1), tmp_path / "parts")
+
+
+def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_path: Path) -> None:
+    for changes, reason in (
+        ({"speech": tmp_path / "no"}, "no: no such folder of speech"),
+        ({"split": "test"}, "no utterances in split test"),
+        ({"development": "test"}, "no utterances in split test"),
+        ({"noise": tmp_path / "no"}, "no: no such folder of noise"),
+        ({"unlabelled": tmp_path}, ": no recordings"),
+        ({"episodes": EpisodeConfig(speakers=5)}, "4 speakers, but 5 meet in training"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            train(dataclasses.replace(recipe, **changes), tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+    train(recipe, tmp_path / "out", until=1)
+
+
+def test_unlabelled_files_are_voices_of_their_own(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def teach(voices: Voices, hook: object = None) -> Voices:
+        vectors = np.eye(len(voices), 64, dtype=np.float32)
+        return dataclasses.replace(voices, heard=vectors, targets=vectors)
+
+    monkeypatch.setattr("diarize.training.teacher.teach", teach)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    (tmp_path / "more" / "deep").mkdir(parents=True)
+    for number in range(2):
+        write_hum(tmp_path / "more" / "deep" / f"{number}.wav", 300 + 20 * number)
+    (tmp_path / "more" / "readme.txt").touch()
+    told: list[dict[str, float]] = []
+    recipe = dataclasses.replace(
+        recipe,
+        unlabelled=tmp_path / "more",
+        teacher=True,
+        model=EmbeddingConfig(dim=64, hidden=8, layers=1),
+    )
+    train(recipe, tmp_path / "out", until=1, report=lambda step, loss, _: told.append(loss))
+    voices = Voices.load(tmp_path / "out" / "voices")
+    # four at seven speeds, two at three
+    assert len(voices) == 4 * 7 + 2 * 3
+    assert set(voices.speakers[-6:]) == {"unlabelled/0", "unlabelled/1"}
+    assert set(told[0]) == {"windows", "voices", "teacher"}
+
+
+def test_a_teacher_that_is_not_installed(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'diarize-sets\[teacher\]'"):
+        train(dataclasses.replace(recipe, teacher=True), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for device, reason in (("cuda", "there is none"), ("gpu", "not one of auto, cpu, cuda")):
+        with pytest.raises(InputError, match=reason):
+            train(recipe, tmp_path / "out", device=device)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_checkpoint_is_named(recipe: Recipe, tmp_path: Path) -> None:
+    train(recipe, tmp_path, until=1)
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-50])
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors: a damaged checkpoint"):
+        train(recipe, tmp_path)
