@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.audio import Recording, open_recording
+from diarize.audio.recording import Source
 from diarize.errors import InputError
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Float64[np.ndarray, "m 2"]]
-Source = str | os.PathLike[str] | BinaryIO | tuple[np.ndarray, int] | Recording
 
 # Long windows tell voices apart, and a sparse grid of them is enough to find the speakers; shorter
 # ones on a finer grid tell when speakers change. Chosen on simulated conversations of dev-a.
@@ -93,7 +92,11 @@ class Diarizer:
     )
 
     def __call__(
-        self, audio: Source, hook: Hook | None = None, *, reference: Annotation | None = None
+        self,
+        audio: Source | Recording,
+        hook: Hook | None = None,
+        *,
+        reference: Annotation | None = None,
     ) -> Annotation:
         """Diarize one recording.
 
@@ -129,7 +132,11 @@ class Diarizer:
         self._estimator(model.compose).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
 
     def diarize(
-        self, audio: Source, hook: Hook | None = None, *, reference: Annotation | None = None
+        self,
+        audio: Source | Recording,
+        hook: Hook | None = None,
+        *,
+        reference: Annotation | None = None,
     ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
         from diarize.embedding import embed_windows, place_windows

@@ -1,0 +1,79 @@
+"""What all text formats share."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diarize.errors import InputError
+from diarize.formats.lines import records, seconds, shorten, split_fields, token
+
+
+def test_comments_and_blank_lines_are_passed_over() -> None:
+    text = "\ufeffa b\r\n\r\n;; no\n# no\rc\t d \n"
+    assert list(records(io.StringIO(text))) == [
+        (["a", "b"], 1, "input"), (["c", "d"], 5, "input")
+    ]  # fmt: skip
+
+
+def test_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes("\ufeffZoë x\n".encode())
+    expected = [(["Zoë", "x"], 1)]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    with open(path, "rb") as file:
+        for source, name in ((path, str(path)), ("-", "standard input"), (file, str(path))):
+            found = list(records(source))
+            assert [record[:2] for record in found] == expected
+            assert found[0][2] == name
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*missing: No such file"):
+        list(records(tmp_path / "missing"))
+    with pytest.raises(InputError, match=r"input, line 2: not UTF-8 text"):
+        list(records(io.BytesIO(b"fine\n\xff\n")))
+
+
+def test_only_blanks_and_tabs_separate() -> None:
+    assert split_fields(" a\t\tb\u3000c  d\u00a0e ") == ["a", "b\u3000c", "d\u00a0e"]
+    assert split_fields("") == []
+
+
+@given(st.floats(0, 1e9).filter(lambda x: x == 0 or x > 1e-300))
+def test_numbers(value: float) -> None:
+    assert seconds(repr(value), "the start") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("-1", "the start -1 is negative"),
+        ("nan", "the start 'nan' is not a number"),
+        ("inf", "is not a number"),
+        ("1,5", "is not a number"),
+        ("1_0", "is not a number"),
+        ("٣", "is not a number"),
+        ("", "is not a number"),
+        ("1e99", "is too large for seconds"),
+    ],
+)
+def test_what_is_no_time(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        seconds(text, "the start")
+
+
+@given(st.text())
+def test_a_name_is_one_field(name: str) -> None:
+    assert split_fields(token(name)) == [token(name)]
+    assert token(name).encode("utf-8")
+
+
+def test_long_texts_are_cut() -> None:
+    assert shorten("a\nb") == r"'a\nb'"
+    assert len(shorten("x" * 1000)) == 42

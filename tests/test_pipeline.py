@@ -1,0 +1,196 @@
+"""The stages joined."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyannote.core import Annotation, Segment
+
+import diarize.embedding
+from diarize import clustering
+from diarize.activity import whole
+from diarize.audio import open_recording
+from diarize.errors import InputError
+from diarize.pipeline import Diarizer, sets_at
+
+
+@pytest.fixture
+def diarizer(tiny_weights: Path) -> Diarizer:
+    return Diarizer(model=tiny_weights, activity=whole, device="cpu")
+
+
+def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
+    return [
+        (round(segment.start, 3), round(segment.end, 3), label)
+        for segment, _, label in annotation.itertracks(yield_label=True)
+    ]
+
+
+def test_any_source(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None:
+    diarizer.n_speakers = 1
+    path = write_tone("tone.wav", 1.0)
+    samples = np.sin(np.arange(16_000) / 10)
+    sources = {
+        "tone": [path, str(path), open_recording(path)],
+        "audio": [io.BytesIO(path.read_bytes()), (samples, 16_000)],
+    }
+    for uri, of_that_name in sources.items():
+        for source in of_that_name:
+            annotation = diarizer(source)
+            assert annotation.uri == uri
+            assert turns(annotation) == [(0.0, 1.0, "SPEAKER_00")]
+
+
+@pytest.mark.parametrize("backend", [name for name in clustering.BACKENDS if name != "oracle"])
+def test_the_number_of_speakers_can_be_bound(diarizer: Diarizer, talk: Path, backend: str) -> None:
+    diarizer.backend = backend
+    recording = open_recording(talk)
+    for bounds, allowed in (
+        ({"n_speakers": 4}, {4}),
+        ({"min_speakers": 3}, set(range(3, 21))),
+        ({"max_speakers": 2}, {1, 2}),
+    ):
+        for name in ("n_speakers", "min_speakers", "max_speakers"):
+            setattr(diarizer, name, bounds.get(name))
+        labels = diarizer(recording).labels()
+        assert len(labels) in allowed
+        assert labels == [f"SPEAKER_{n:02d}" for n in range(len(labels))]
+
+
+def test_speakers_are_named_in_order_of_appearance(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.n_speakers = 3
+    found = turns(diarizer(talk))
+    first = {label: begin for begin, _, label in reversed(found)}
+    assert sorted(first, key=first.__getitem__) == sorted(first)
+
+
+def test_speech_may_be_regions(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.activity = np.array([[1.0, 2.0], [6.5, 8.0], [11.0, 99.0]])
+    found = diarizer.diarize(open_recording(talk, start=1.5))
+    speech = found.annotation.get_timeline().support()
+    assert [(s.start, s.end) for s in speech] == [(1.5, 2.0), (6.5, 8.0), (11.0, 12.0)]
+    np.testing.assert_array_equal(found.speech, [[1.5, 2.0], [6.5, 8.0], [11.0, 12.0]])
+    assert found.duration == 10.5
+    assert found.device == "cpu"
+    assert found.notes == ()
+
+
+def test_speech_is_detected_by_default(tiny_weights: Path, talk: Path) -> None:
+    speech = Diarizer(model=tiny_weights).diarize(open_recording(talk, end=7.0)).speech
+    # anna from 1.00 to 5.59, ben from 6.259
+    assert speech[0, 0] == pytest.approx(1.0, abs=0.15)
+    assert speech[-1, 1] == 7.0
+
+
+def test_no_speech(diarizer: Diarizer, talk: Path) -> None:
+    for backend in clustering.BACKENDS:
+        diarizer.backend, diarizer.n_speakers = backend, 2
+        diarizer.activity = np.zeros((0, 2))
+        found = diarizer.diarize(talk, reference=Annotation())
+        assert (turns(found.annotation), found.windows) == ([], 0)
+        assert found.notes == ("no speech found",)
+
+
+def test_more_speakers_than_windows(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None:
+    diarizer.n_speakers, diarizer.min_speakers = 5, 4
+    found = diarizer.diarize(write_tone("tone.wav", 0.9))
+    assert found.windows == 2
+    assert found.notes == ("too short for 5 speakers: its 2 windows of speech hold at most 2",)
+    assert diarizer.n_speakers == 5
+
+
+def test_a_sample_is_told(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.params = {"sample_size": 10}
+    (note,) = diarizer.diarize(talk).notes
+    assert note == "clustered 10 of 24 windows; the others went to the nearest set"
+
+
+def test_progress(diarizer: Diarizer, talk: Path) -> None:
+    told: list[tuple[str, float, float]] = []
+    diarizer.activity = None
+    diarizer(open_recording(talk, end=3.0), lambda *progress: told.append(progress))
+    stages = list(dict.fromkeys(step for step, _, _ in told))
+    assert stages == ["activity", "embedding", "clustering"]
+    for stage in stages:
+        done = [(done, total) for step, done, total in told if step == stage]
+        assert done == sorted(done)
+        assert done[-1][0] == pytest.approx(done[-1][1])
+
+
+def test_the_oracle(diarizer: Diarizer, talk: Path) -> None:
+    reference = Annotation()
+    reference[Segment(1, 6)] = "x"
+    reference[Segment(5, 9)] = "y"
+    diarizer.backend = "oracle"
+    assert diarizer.needs_reference
+    diarizer.activity = np.array([[1.0, 9.0]])
+    assert turns(diarizer(talk, reference=reference)) == [
+        (1.0, 6.0, "SPEAKER_00"), (5.0, 9.0, "SPEAKER_01")
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="needs the true turns: give a reference"):
+        diarizer(talk)
+
+
+def test_a_reference_changes_nothing_elsewhere(diarizer: Diarizer, talk: Path) -> None:
+    reference = Annotation()
+    reference[Segment(1, 6)] = "x"
+    assert not diarizer.needs_reference
+    assert turns(diarizer(talk, reference=reference)) == turns(diarizer(talk))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"backend": "kmeans"}, "there is no backend 'kmeans'"),
+        ({"min_speakers": 3, "max_speakers": 2}, "min_speakers=3 is more than max_speakers=2"),
+        ({"n_speakers": 0}, "n_speakers must be"),
+        ({"max_set_size": 0}, "max_set_size must be"),
+        ({"params": {"restarts": 3}}, "has no option 'restarts'"),
+        ({"window": 0.1}, "window lies between 0.5 and 5.0 s, not at 0.1"),
+        ({"step": float("nan")}, "step lies between 0.05 and 2.0 s, not at nan"),
+        ({"device": "tpu"}, "device tpu: not one of auto, cpu, cuda"),
+        ({"model": "gmm"}, "gmm: no such model"),
+    ],
+)
+def test_options_are_checked_before_audio_is_read(
+    diarizer: Diarizer, options: dict[str, Any], reason: str
+) -> None:
+    for name, value in options.items():
+        setattr(diarizer, name, value)
+    with pytest.raises(ValueError, match=reason):
+        diarizer("missing.wav")
+
+
+def test_the_model_is_loaded_once(
+    diarizer: Diarizer, tiny_weights: Path, talk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, loaded = diarize.embedding.load_model, []
+
+    def count(name: Any, device: str = "cpu") -> Any:
+        loaded.append(name)
+        return load(name, device)
+
+    monkeypatch.setattr(diarize.embedding, "load_model", count)
+    diarizer.prepare()
+    recording = open_recording(talk, end=2.0)
+    for seed in (0, 1):
+        diarizer.seed = seed
+        diarizer(recording)
+    assert loaded == [tiny_weights]
+    diarizer.model = "lstm-compositional"
+    diarizer.prepare()
+    assert loaded == [tiny_weights, "lstm-compositional"]
+
+
+def test_sets_of_a_reference() -> None:
+    reference = Annotation()
+    for number, (begin, end, label) in enumerate([(0, 2, "a"), (1, 3, "b"), (1, 1.5, "a")]):
+        reference[Segment(begin, end), number] = label
+    sets = sets_at(reference, np.array([0.0, 1.0, 2.0, 3.0]))
+    assert sets.to_lists() == [[0], [0, 1], [1], []]
+    assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
