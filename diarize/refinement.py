@@ -88,5 +88,7 @@ def _keep_everybody(
         path = path.copy()
         regret = costs - costs[np.arange(len(path)), path][:, None]
         for speaker in absent:  # singletons are the first states
-            path[regret[:, speaker].argmin()] = speaker
+            cell = regret[:, speaker].argmin()
+            path[cell] = speaker
+            regret[cell] = np.inf  # no other absent speaker takes it
     return path
