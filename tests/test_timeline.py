@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 from diarize.timeline import FORGETTING, TimelineOptions, annotate, cut_cells, decode, turns
 
@@ -113,3 +114,10 @@ def test_speakers_are_named_by_first_appearance():
         (0.5, 2.0, "SPEAKER_01"),
         (3.0, 4.0, "SPEAKER_00"),
     ]
+
+
+@pytest.mark.parametrize("name", ["switch", "overlap", "min_turn", "min_gap"])
+@pytest.mark.parametrize("value", [-0.1, float("inf"), float("nan")])
+def test_options_out_of_range_are_refused(name, value):
+    with pytest.raises(InputError, match=f"^{name} is a finite number from 0 on"):
+        TimelineOptions(**{name: value})

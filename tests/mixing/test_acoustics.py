@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 import soundfile
 
+from diarize.errors import InputError
 from diarize.mixing.acoustics import (
     DIRECT,
     coloured_noise,
@@ -35,3 +37,11 @@ def test_noise_has_unit_power(tmp_path):
     soundfile.write(tmp_path / "nothing.wav", np.zeros(100), 16_000)
     (noise,) = read_noises(tmp_path)
     assert np.isclose(np.square(noise).mean(), 1, 1e-3)
+
+
+def test_a_folder_without_noise_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no: no such folder of noise"):
+        read_noises(tmp_path / "no")
+    soundfile.write(tmp_path / "silence.wav", np.zeros(1000), 16_000)
+    with pytest.raises(InputError, match="no recordings of noise"):
+        read_noises(tmp_path)
