@@ -35,10 +35,11 @@ def cluster(
         str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
     ] = "ckm",
     num_speakers: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of speakers [default: inferred]")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of speakers.", show_default="inferred"),
     ] = None,
     max_set_size: Annotated[
-        int, typer.Option(metavar="D", help="Most speakers of one row; 1: no composition.")
+        int, typer.Option(metavar="D", min=1, help="Most speakers of one row; 1: no composition.")
     ] = 2,
     param: Annotated[
         list[str] | None,

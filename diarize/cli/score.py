@@ -27,7 +27,9 @@ def score(
     ],
     uem: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="UEM file of the regions to score [default: all time]"),
+        typer.Option(
+            metavar="FILE", help="UEM file of the regions to score.", show_default="all time"
+        ),
     ] = None,
     collar: Annotated[
         float,
