@@ -116,7 +116,7 @@ class Diarizer:
     @property
     def needs_reference(self) -> bool:
         """Whether the backend has to be told the true turns."""
-        return bool(clustering.make(self.backend).__sklearn_tags__().target_tags.required)
+        return bool(clustering.make(self.backend).needs_truth)
 
     def prepare(self) -> None:
         """Check all options and load the model; otherwise the first recording does so.
@@ -165,13 +165,15 @@ class Diarizer:
             hook("clustering", 1, 1)
         if not len(speech):
             notes.append("no speech found")
-        if getattr(estimator, "sampled_", None) is not None:
+        if estimator.sampled_ is not None:
             notes.append(
                 f"clustered {estimator.sampled_} of {len(coarse)} windows; the others went to the "
                 "nearest set"
             )
+        least = self.n_speakers or self.min_speakers or 0
+        found = turns(cells, sets, self.timeline, least)
         return Diarization(
-            annotation=annotate(turns(cells, sets, self.timeline), recording.uri),
+            annotation=annotate(found, recording.uri),
             speech=speech,
             windows=len(coarse),
             duration=recording.duration,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
+from diarize.clustering.assignment import squared_distances, to_sphere
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, cut_cells, decode
@@ -41,18 +42,20 @@ def refine(
         return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
     largest = estimator.max_set_size if estimator.finds_overlap else 1
     states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
+    rows = vectors.astype(np.float64)
     centroids = estimator.centroids_
-    for _ in range(ROUNDS):
+    for i in range(ROUNDS):
         composed = compose_sets(estimator.compose, centroids, states.membership)
-        costs = squared_distances(vectors, composed)
+        costs = squared_distances(rows, composed)
         path = _keep_everybody(decode(cells, costs, states, options), costs, states)
         sets = states[path]
-        centroids = speaker_centroids(vectors, sets, centroids)
+        if i + 1 < ROUNDS:
+            centroids = speaker_centroids(rows, sets, centroids)
     return cut_cells(cells, costs, path), sets
 
 
 def speaker_centroids(
-    vectors: Float[np.ndarray, "n p"],
+    vectors: Float64[np.ndarray, "n p"],
     sets: SpeakerSets,
     otherwise: Float64[np.ndarray, "k p"],
 ) -> Float64[np.ndarray, "k p"]:
@@ -65,18 +68,8 @@ def speaker_centroids(
     """
     alone = sets.membership & (sets.sizes == 1)[:, None]
     sums = alone.T.astype(np.float64) @ vectors
-    norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    known = alone.any(axis=0)[:, None] & (norms > 0)
-    return np.where(known, sums / np.maximum(norms, 1e-12), otherwise)
-
-
-def squared_distances(
-    vectors: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "m p"]
-) -> Float64[np.ndarray, "n m"]:
-    """Squared Euclidean distances of rows from centers."""
-    cross = vectors.astype(np.float64) @ centers.T
-    norms = np.square(vectors, dtype=np.float64).sum(axis=1)[:, None]
-    return np.asarray(np.maximum(norms - 2 * cross + np.square(centers).sum(axis=1), 0.0))
+    known = sums.any(axis=1, keepdims=True)
+    return np.where(known, to_sphere(sums), otherwise)
 
 
 def _keep_everybody(

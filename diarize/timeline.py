@@ -71,14 +71,17 @@ def decode(
     change = options.switch * _changes(states)
     gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
     ease = np.exp2(-gaps / FORGETTING)
-    # Change costs are the same for all cells but for `ease`, so the loop over time does
-    # O(m^2) work.
+    # A state that lies further behind the best one than the dearest change leads nowhere: few of
+    # the m states are left to come from, mostly.
+    dearest = change.max()
     best = local[0]
-    came_from = np.empty((n, m), np.int64)
+    came_from = np.empty((n, m), np.int32)
     for i in range(1, n):
-        total = best[:, None] + ease[i - 1] * change
-        came_from[i] = total.argmin(axis=0)
-        best = total[came_from[i], np.arange(m)] + local[i]
+        alive = np.flatnonzero(best <= best.min() + ease[i - 1] * dearest)
+        total = best[alive, None] + ease[i - 1] * change[alive]
+        nearest = total.argmin(axis=0)
+        came_from[i] = alive[nearest]
+        best = total[nearest, np.arange(m)] + local[i]
     path = np.empty(n, np.int64)
     path[-1] = best.argmin()
     for i in range(n - 1, 0, -1):
@@ -125,6 +128,7 @@ def turns(
     cells: Float64[np.ndarray, "n 2"],
     sets: SpeakerSets,
     options: TimelineOptions,
+    least: int = 0,
 ) -> list[tuple[float, float, int]]:
     """Join cells into turns.
 
@@ -132,11 +136,12 @@ def turns(
         cells: sorted disjoint stretches of time, seconds.
         sets: who speaks in each.
         options: of which `min_turn` and `min_gap` are used.
+        least: so many speakers keep a turn, however short their turns are.
 
     Returns:
         Begin, end, speaker of each turn, sorted by begin, then speaker.
     """
-    membership = _without_crumbs(cells, sets.membership, options.min_turn)
+    membership = _without_crumbs(cells, sets.membership, options.min_turn, least)
     found = []
     for speaker in range(membership.shape[1]):
         spoken = cells[membership[:, speaker]]
@@ -150,10 +155,15 @@ def turns(
 
 
 def _without_crumbs(
-    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, shortest: float
+    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, shortest: float, least: int
 ) -> np.ndarray:
-    """Take speakers out of runs shorter than `shortest`; a neighbour gets what nobody holds."""
+    """Take speakers out of runs shorter than `shortest`; a neighbour gets what nobody holds.
+
+    A speaker who has no other runs keeps the longest, where fewer than `least` would be left.
+    """
     kept = membership.copy()
+    longest = np.zeros(membership.shape[1])  # seconds
+    longest_run: dict[int, np.ndarray] = {}
     n = len(cells)
     touching = np.zeros(n, bool)
     touching[1:] = cells[1:, 0] - cells[:-1, 1] <= 1e-9
@@ -165,8 +175,14 @@ def _without_crumbs(
         if not len(rows):
             continue
         length = np.bincount(run[rows], (cells[rows, 1] - cells[rows, 0]))
+        longest[speaker] = length.max()
+        longest_run[speaker] = rows[run[rows] == length.argmax()]
         short = rows[length[run[rows]] < shortest - 1e-9]
         kept[short, speaker] = False
+    left_out = np.flatnonzero(membership.any(axis=0) & ~kept.any(axis=0))
+    missing = max(0, least - int(kept.any(axis=0).sum()))
+    for speaker in left_out[np.argsort(-longest[left_out], kind="stable")][:missing]:
+        kept[longest_run[speaker], speaker] = True
     lost = membership.any(axis=1) & ~kept.any(axis=1)
     for row in np.flatnonzero(lost):  # forwards: the turn before goes on
         if touching[row] and kept[row - 1].any():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from diarize.clustering import make
-from diarize.refinement import refine, speaker_centroids, squared_distances
+from diarize.refinement import refine, speaker_centroids
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 
@@ -53,10 +53,3 @@ def test_centroids_are_taken_from_windows_of_one_speaker():
     otherwise = np.array([[9.0, 9.0], [0.8, 0.6]])
     found = speaker_centroids(vectors, sets, otherwise)
     np.testing.assert_allclose(found, [[2**-0.5, 2**-0.5], [0.8, 0.6]])
-
-
-def test_distances():
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
-    expected = ((a[:, None] - b[None]) ** 2).sum(axis=-1)
-    np.testing.assert_allclose(squared_distances(a, b), expected)

@@ -89,6 +89,16 @@ def test_a_crumb_of_overlap_is_dropped_and_a_lone_crumb_goes_to_its_neighbour():
     assert [(round(b, 3), round(e, 3), s) for b, e, s in found] == [(0.0, 1.5, 0)]
 
 
+def test_speakers_who_were_asked_for_keep_their_longest_turn():
+    sets = SpeakerSets.from_lists([[0]] * 5 + [[1]] + [[0]] * 5 + [[1, 2]] * 2 + [[0]] * 3)
+    options = TimelineOptions(min_turn=0.25, min_gap=0.0)
+    asked = [turns(cells(16, 0.1), sets, options, least) for least in (1, 2, 3)]
+    named = [[(round(b, 3), round(e, 3), s) for b, e, s in found] for found in asked]
+    assert named[0] == [(0.0, 1.6, 0)]
+    assert named[1] == [(0.0, 1.1, 0), (1.1, 1.3, 1), (1.3, 1.6, 0)]
+    assert named[2] == [(0.0, 1.1, 0), (1.1, 1.3, 1), (1.1, 1.3, 2), (1.3, 1.6, 0)]
+
+
 def test_a_region_that_is_all_crumbs_stays():
     apart = np.array([[0.0, 0.1], [5.0, 6.0]])
     sets = SpeakerSets.from_lists([[1], [0]])

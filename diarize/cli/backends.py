@@ -19,11 +19,10 @@ def backends() -> None:
     table.add_column("what it does")
     for name in clustering.BACKENDS:
         estimator = clustering.make(name)
-        needs_truth = estimator.__sklearn_tags__().target_tags.required
         table.add_row(
             name,
-            _say(getattr(estimator, "finds_overlap", True)),
-            _say(needs_truth),
+            _say(estimator.finds_overlap),
+            _say(estimator.needs_truth),
             Text(clustering.describe(name)),
         )
     print_table(table)

@@ -78,7 +78,7 @@ def cluster(
         **params,
     )
     true_sets = None if truth is None else read_sets(truth)
-    if true_sets is None and estimator.__sklearn_tags__().target_tags.required:
+    if true_sets is None and estimator.needs_truth:
         raise InputError(f"backend {backend} needs the true sets: give --truth")
     if out != "-":
         require_writable(out)

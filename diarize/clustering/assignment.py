@@ -187,6 +187,19 @@ def to_sphere(vectors: Float64[np.ndarray, "*b p"]) -> Float64[np.ndarray, "*b p
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
+def squared_distances(
+    rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "*b m p"]
+) -> Float64[np.ndarray, "*b n m"]:
+    """Squared Euclidean distances of all rows from all centers, none below zero.
+
+    A composition that is undefined is infinitely far.
+    """
+    rows = rows.astype(np.float64, copy=False)
+    squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
+    squares -= 2 * (rows @ centers.swapaxes(-1, -2))
+    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))
+
+
 def _pick(scores: np.ndarray, labels: np.ndarray) -> Bool[np.ndarray, "b r"] | np.ndarray:
     return np.take_along_axis(scores, labels[:, :, None], axis=2)[:, :, 0]
 

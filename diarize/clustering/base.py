@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
@@ -12,13 +12,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.assignment import Assignment
-from diarize.clustering.composition import Compose
+from diarize.clustering.composition import Compose, count_sets
 from diarize.sets import SpeakerSets
 
 Rows = Float[np.ndarray, "n p"]
 
 MAX_SPEAKERS = 20
 """Most speakers looked for when no bound is given; `max_speakers` may be larger."""
+
+MOST_SETS = 5000
+"""Most sets of speakers looked at: time and memory grow with their number."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,13 @@ class SpeakerBounds:
         min_speakers: Any,
         max_speakers: Any,
         n_rows: int,
+        max_set_size: int = 1,
     ) -> SpeakerBounds:
-        """Bounds for n rows.
+        """Bounds for n rows; the upper one is such that there are at most `MOST_SETS` sets.
 
         Raises:
-            ValueError: a number is not a positive integer, they contradict each other, or more
-                speakers are asked for than there are rows.
+            ValueError: a number is not a positive integer, they contradict each other, more
+                speakers are asked for than there are rows, or they have too many sets.
         """
         for name, value in (
             ("n_speakers", n_speakers),
@@ -62,6 +66,14 @@ class SpeakerBounds:
             )
         if low > n_rows > 0:
             raise ValueError(f"{low} speakers asked for, but there are only {n_rows} rows")
+        if max_set_size > 1:
+            if (n_sets := count_sets(low, max_set_size)) > MOST_SETS:
+                raise ValueError(
+                    f"{low} speakers have {n_sets} sets of up to {max_set_size}, more than the "
+                    f"{MOST_SETS} that can be looked at: lower max_set_size"
+                )
+            while count_sets(high, max_set_size) > MOST_SETS:
+                high -= 1
         return cls(low, min(high, n_rows))
 
 
@@ -128,6 +140,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
     takes_links = False
     """Whether `fit` can use `must_link` and `cannot_link`."""
 
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    """Own options that are worth a search, with the candidates to try, the default first.
+
+    `n_speakers` is not among them, since it belongs to a recording rather than to a method; who
+    tunes it all the same (the paper does, for trials of equally many speakers) names it.
+    """
+
     def __init__(
         self,
         *,
@@ -144,6 +163,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.max_set_size = max_set_size
         self.compose = compose
         self.random_state = random_state
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether `fit` has to be given y, the true sets: scikit-learn's tag of the target."""
+        return bool(self.__sklearn_tags__().target_tags.required)
 
     def fit(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
@@ -167,7 +191,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.n_features_in_ = rows.shape[1]
         self.sampled_ = None
         bounds = SpeakerBounds.resolve(
-            self.n_speakers, self.min_speakers, self.max_speakers, len(rows)
+            self.n_speakers,
+            self.min_speakers,
+            self.max_speakers,
+            len(rows),
+            self.max_set_size if self.finds_overlap else 1,
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +48,11 @@ def enumerate_sets(n_speakers: int, max_set_size: int) -> Bool[np.ndarray, "m k"
     for row, chosen in enumerate(members):
         sets[row, list(chosen)] = True
     return sets
+
+
+def count_sets(n_speakers: int, max_set_size: int) -> int:
+    """How many sets of 1 to `max_set_size` of k speakers there are."""
+    return sum(comb(n_speakers, size) for size in range(1, min(max_set_size, n_speakers) + 1))
 
 
 def compose_sets(

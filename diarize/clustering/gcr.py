@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from sklearn.base import clone
 
 from diarize.clustering.agglomerative import cut, ward_tree
-from diarize.clustering.assignment import Assignment, cluster_means
+from diarize.clustering.assignment import Assignment, cluster_means, squared_distances
 from diarize.clustering.base import (
+    MOST_SETS,
     Regions,
     Rows,
     SampledClusterer,
@@ -21,15 +21,12 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
+from diarize.clustering.composition import Compose, compose_sets, count_sets, enumerate_sets
 from diarize.clustering.selection import Criterion
 from diarize.sets import SpeakerSets
 
 MAX_BASE_CLUSTERS = 30
 """Most base clusters looked at when their number is inferred."""
-
-MAX_COMPOSITIONS = 5000
-"""Fewer base clusters are looked at when these would have more compositions than this."""
 
 
 class GCR(SampledClusterer):
@@ -68,6 +65,12 @@ class GCR(SampledClusterer):
 
     n_base_clusters_: int
     threshold_: float
+
+    # The paper's two hyperparameters; distances lie between 0 and 2 for unit vectors.
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "n_base_clusters": (None, 6, 8, 10, 12, 15, 18, 20, 25),
+        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+    }
 
     def __init__(
         self,
@@ -213,7 +216,7 @@ class _Reassignment:
 def _most_clusters(max_set_size: int) -> int:
     """Base clusters to begin with, such that their compositions are not too many."""
     k = MAX_BASE_CLUSTERS
-    while sum(comb(k, size) for size in range(2, max_set_size + 1)) > MAX_COMPOSITIONS:
+    while count_sets(k, max_set_size) > MOST_SETS:
         k -= 1
     return k
 
@@ -234,8 +237,7 @@ def nearest_compositions(
     if len(sets) == 0 or k < 3:
         return np.zeros((k, k), dtype=bool), np.full(k, np.inf)
     centers = compose_sets(compose, means, sets)
-    squares = (means**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1)
-    distances = np.maximum(squares - 2 * means @ centers.T, 0)
+    distances = squared_distances(means, centers)
     distances += set_penalty * (sets.sum(axis=1) - 1)
     distances[sets.T] = np.inf  # b_j does not hold j
     nearest = distances.argmin(axis=1)
@@ -267,9 +269,9 @@ def merged_step_by_step(
     yield labels
     while len(counts) > 1:
         means = sums / counts[:, None]
-        squares = (means**2).sum(axis=1)
-        distances = np.maximum(squares[:, None] + squares - 2 * means @ means.T, 0)
-        costs = distances * (counts[:, None] * counts / (counts[:, None] + counts))
+        costs = squared_distances(means, means) * (
+            counts[:, None] * counts / (counts[:, None] + counts)
+        )
         np.fill_diagonal(costs, np.inf)
         a, b = sorted(divmod(int(costs.argmin()), len(counts)))
         sums[a] += sums[b]

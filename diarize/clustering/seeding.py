@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
+from diarize.clustering.assignment import squared_distances
 from diarize.clustering.set_composer import SetComposer
 
 SPREAD_ROWS = 2000
@@ -51,7 +52,7 @@ def spread_rows(
         if speaker < k - 1:
             new = latest == speaker
             distances = squared_distances(pool, composer.only(new)(chosen))
-            nearest = np.minimum(nearest, (distances + offsets[new][:, None]).min(axis=1))
+            nearest = np.minimum(nearest, (distances + offsets[new]).min(axis=2))
     return chosen
 
 
@@ -64,12 +65,3 @@ def _draw(
     reach = np.cumsum(weights, axis=1)
     drawn = (1 - generator.random(len(weights))) * reach[:, -1]  # in (0, total]
     return np.minimum((reach < drawn[:, None]).sum(axis=1), weights.shape[1] - 1)
-
-
-def squared_distances(
-    rows: Float64[np.ndarray, "n p"], centers: Float64[np.ndarray, "r m p"]
-) -> Float64[np.ndarray, "r m n"]:
-    """Of all rows from all centers, none below zero."""
-    squares = (centers**2).sum(axis=2)[:, :, None] + (rows**2).sum(axis=1)
-    squares -= 2 * (centers @ rows.T)
-    return np.maximum(np.nan_to_num(squares, nan=np.inf), 0)  # undefined compositions are far

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from diarize.clustering import assignment
-from diarize.clustering.assignment import Assignment, cluster_means, lie_on_sphere, to_sphere
+from diarize.clustering.assignment import (
+    Assignment,
+    cluster_means,
+    lie_on_sphere,
+    squared_distances,
+    to_sphere,
+)
 
 from .conftest import unit
 
@@ -117,3 +123,13 @@ def test_the_sphere():
     assert not lie_on_sphere(rows[:0])
     assert np.allclose(to_sphere(3 * rows), rows)
     assert to_sphere(np.zeros((1, 2))).tolist() == [[0, 0]]
+
+
+def test_distances_of_all_rows_from_all_centers():
+    generator = np.random.default_rng(0)
+    rows, centers = generator.normal(size=(5, 3)), generator.normal(size=(2, 4, 3))
+    expected = ((rows[:, None] - centers[:, None]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(squared_distances(rows, centers), expected)
+    np.testing.assert_allclose(squared_distances(rows, centers[1]), expected[1])
+    centers[0, 0] = np.nan
+    assert np.isinf(squared_distances(rows, centers)[0, :, 0]).all()

@@ -39,6 +39,15 @@ def test_contradictory_bounds_are_refused(number, least, most, rows, reason):
     assert "\n" not in str(caught.value)
 
 
+def test_sets_that_are_too_many_are_not_looked_for():
+    assert SpeakerBounds.resolve(None, None, None, 100, 3).high == 20
+    assert SpeakerBounds.resolve(None, None, None, 100, 6).high == 13
+    assert SpeakerBounds.resolve(None, None, 500, 1000, 2).high == 99
+    with pytest.raises(ValueError, match="20 speakers have 60459 sets of up to 6, more than") as e:
+        SpeakerBounds.resolve(20, None, None, 100, 6)
+    assert "\n" not in str(e.value)
+
+
 def test_the_monitor_keeps_histories_of_the_chosen_restarts():
     monitor = ConvergenceMonitor(3)
     monitor.record(np.array([3.0, 2.0, 1.0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diarize.clustering.composition import enumerate_sets
-from diarize.clustering.seeding import random_rows, spread_rows, squared_distances
+from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.set_composer import SetComposer
 
 from .conftest import unit, unit_mean
@@ -47,12 +47,3 @@ def test_rows_that_coincide_can_be_drawn_once_each():
     rows = np.ones((4, 2)) / 2**0.5
     chosen = spread_rows(rows, composer(4, 2), np.zeros(10), 3, np.random.default_rng(0))
     assert np.allclose(chosen, rows[0])
-
-
-def test_distances():
-    generator = np.random.default_rng(0)
-    rows, centers = generator.normal(size=(5, 3)), generator.normal(size=(2, 4, 3))
-    expected = ((rows - centers[:, :, None]) ** 2).sum(axis=-1)
-    assert np.allclose(squared_distances(rows, centers), expected)
-    centers[0, 0] = np.nan
-    assert np.isinf(squared_distances(rows, centers)[0, 0]).all()
