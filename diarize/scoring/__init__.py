@@ -1,8 +1,15 @@
-"""How good a diarization is: DER with its parts, JER, CRI and the speaker-count error."""
+"""How good a diarization is: DER with its parts, JER, CRI, ARI and the speaker-count error."""
 
 from __future__ import annotations
 
+from diarize.scoring.ari import adjusted_rand_index
 from diarize.scoring.cri import compositional_rand_index
 from diarize.scoring.report import Report, Scores, score_files
 
-__all__ = ["Report", "Scores", "compositional_rand_index", "score_files"]
+__all__ = [
+    "Report",
+    "Scores",
+    "adjusted_rand_index",
+    "compositional_rand_index",
+    "score_files",
+]

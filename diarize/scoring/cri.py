@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from diarize.scoring.elements import TICKS_PER_SECOND, Elements
 from diarize.sets import SpeakerSets
@@ -53,16 +53,22 @@ def _agreement(
     inferred: SpeakerSets, truth: SpeakerSets, counts: Int64[np.ndarray, "m1 m2"]
 ) -> Agreement:
     """Agreement from the contingency of two labelings: sets are compared, never rows."""
-    above = inferred.subsumption().astype(np.int64)  # (m1, m1)
-    true_above = truth.subsumption().astype(np.int64)  # (m2, m2)
+    # As float64, whose products are quick, and exact: no entry is more than n < 2^53.
+    above = inferred.subsumption().astype(np.float64)  # (m1, m1)
+    true_above = truth.subsumption().astype(np.float64)  # (m2, m2)
     n = int(counts.sum())
+    both = _total(counts, above @ counts @ true_above.T)
     inferred_total, true_total = counts.sum(axis=1), counts.sum(axis=0)
-    both = int((counts * (above @ counts @ true_above.T)).sum())
-    yes = int(inferred_total @ above @ inferred_total)
-    true_yes = int(true_total @ true_above @ true_total)
+    yes = _total(inferred_total, above @ inferred_total)
+    true_yes = _total(true_total, true_above @ true_total)
     neither = n * n - yes - true_yes + both
     # A row and itself: both say yes, n times; those are no pairs.
     return Agreement(agreeing=both + neither - n, pairs=n * (n - 1))
+
+
+def _total(counts: Int64[np.ndarray, "*m"], pairs: Float64[np.ndarray, "*m"]) -> int:
+    """Sum of products, the factors being whole numbers."""
+    return int((counts * pairs.astype(np.int64)).sum())
 
 
 def _middles_before(time: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:

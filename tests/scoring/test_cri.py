@@ -39,6 +39,16 @@ def test_equals_the_double_loop(rows: list[tuple[set[int], set[int]]]) -> None:
     assert found == expected.agreeing / expected.pairs
 
 
+@pytest.mark.parametrize("clusters", [5, 400])
+def test_equals_the_form_over_all_pairs_of_many_rows(clusters: int) -> None:
+    generator = np.random.default_rng(clusters)
+    truth = SpeakerSets(generator.random((1200, 5)) < 0.4)
+    inferred = SpeakerSets.from_labels(generator.integers(clusters, size=1200))
+    agree = inferred.subsumption() == truth.subsumption()
+    expected = (agree.sum() - 1200) / (1200 * 1199)
+    assert compositional_rand_index(inferred, truth) == pytest.approx(expected, abs=1e-12)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=12))
 def test_is_the_rand_index_where_every_set_is_a_singleton(labels: list[tuple[int, int]]) -> None:
@@ -53,7 +63,14 @@ def test_is_the_rand_index_where_every_set_is_a_singleton(labels: list[tuple[int
 
 @pytest.mark.parametrize(
     ("n", "degree", "percent"),
-    [(150, 2, 91.05), (750, 2, 91.10), (1500, 2, 91.11), (250, 3, 87.15), (1250, 3, 87.19)],
+    [
+        (150, 2, 91.05),
+        (750, 2, 91.10),
+        (1500, 2, 91.11),
+        (250, 3, 87.15),
+        (1250, 3, 87.19),
+        (2500, 3, 87.19),
+    ],
 )
 def test_oracle_singleton_clustering(n: int, degree: int, percent: float) -> None:
     # The paper prints 91.1 and 87.1 to 87.2: every set of 5 speakers its own cluster, balanced.
