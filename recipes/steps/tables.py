@@ -1,0 +1,344 @@
+"""From trials to the paper's tables: tune, cluster, score, print. Shared by the recipes.
+
+    WORK/valid/d2_n150/00.npz   `embeddings` (n, p), and beside it 00.json with the true `sets`
+    WORK/test/d{D}_n{N}/...     the same for each size
+    WORK/presets/METHOD.json    hyperparameters, METHOD.tsv: what each combination reached
+    WORK/results/METHOD/d{D}_n{N}/00.json   sets, seconds of the processor, parameters
+    WORK/scores.tsv             one line for each result
+
+Everything that is there already is skipped, so that whatever was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from steps.interim import Preset, Trial, adjusted_rand_index, preset_text, read_preset, tune
+
+from diarize import clustering
+from diarize.files import atomic_output
+from diarize.formats.embeddings import read_embeddings
+from diarize.formats.sets import read_sets
+from diarize.scoring import compositional_rand_index
+from diarize.sets import SpeakerSets
+
+Compose = Callable[[Any, Any], Any]
+
+COMPOSITIONAL = ("gcr", "cap", "ckm")
+BASELINES = ("ap", "ac", "fcm", "gmm")
+CENTROIDS = "centroids"
+"""No method: rows go to the nearest composition of the true centroids, so f and g alone err."""
+TUNED = (*COMPOSITIONAL, *BASELINES)
+METHODS = (*TUNED, "osc", CENTROIDS)
+TITLES = {CENTROIDS: "true centroids"}
+
+FULL_CAP = 750
+"""Most rows that CAP clusters in full; of more, it clusters CAP_SAMPLE [paper, section 6.3]."""
+CAP_SAMPLE = 150
+
+
+@dataclass(frozen=True)
+class Score:
+    """One line of scores.tsv; rates are fractions of one, `seconds` the processor's."""
+
+    method: str
+    d: int
+    n: int
+    trial: str
+    cri: float
+    ari: float
+    n_speakers: int
+    seconds: float
+
+
+def read_trials(folder: Path) -> list[Trial]:
+    """The trials of one folder, in the order of their names."""
+    return [_read_trial(path) for path in sorted(folder.glob("*.npz"))]
+
+
+def _read_trial(path: Path) -> Trial:
+    return Trial(
+        f"{path.parent.name}/{path.stem}",
+        read_embeddings(path).embeddings,
+        read_sets(path.with_suffix(".json")),
+    )
+
+
+def tune_methods(
+    work: Path,
+    compose: Compose,
+    methods: Iterable[str],
+    seed: int,
+    *,
+    title: str = "tuned",
+    spaces: dict[str, dict[str, tuple[Any, ...]]] | None = None,
+    processes: int = 1,
+) -> None:
+    """Find each method's hyperparameters on the validation trials (d = 2, n = 150) by mean CRI.
+
+    Args:
+        work: the work folder.
+        compose: g.
+        methods: those that have no preset yet are tuned.
+        seed: of the methods.
+        title: a preset is called METHOD-TITLE.
+        spaces: candidates of a method, where they are not those of its class.
+        processes: methods tuned at a time.
+    """
+    trials = read_trials(work / "valid" / "d2_n150")
+    presets = work / "presets"
+    presets.mkdir(exist_ok=True)
+
+    def tune_one(method: str) -> None:
+        found = tune(method, trials, compose=compose, space=(spaces or {}).get(method), seed=seed)
+        lines = ["params\tcri\tse\n"]
+        for params, mean, error in found.table:
+            lines.append(f"{json.dumps(dict(params))}\t{mean:.4f}\t{error:.4f}\n")
+        _write(presets / f"{method}.tsv", "".join(lines))
+        source = (
+            f"{len(trials)} validation trials of {len(trials[0].rows)} rows in sets of up to 2: "
+            f"mean CRI {found.score:.4f}"
+        )
+        preset = Preset(f"{method}-{title}", method, found.params, source)
+        _write(presets / f"{method}.json", preset_text(preset))
+
+    wanted = [m for m in methods if m in TUNED and not (presets / f"{m}.json").exists()]
+    _in_parallel(processes, [(tune_one, (method,)) for method in wanted])
+
+
+def cluster_trials(
+    work: Path,
+    compose: Compose,
+    methods: Iterable[str],
+    d: int,
+    sizes: Sequence[int],
+    seed: int,
+    *,
+    processes: int = 1,
+) -> None:
+    """Cluster the test trials of these sizes, unless there is a result with the same parameters."""
+    tasks = []
+    for n in sizes:
+        for method in methods:
+            params = _params(work, method, n) | {"max_set_size": d, "random_state": seed}
+            out = work / "results" / method / f"d{d}_n{n}"
+            out.mkdir(parents=True, exist_ok=True)
+            for trial in sorted((work / "test" / out.name).glob("*.npz")):
+                path = out / f"{trial.stem}.json"
+                if not path.exists() or json.loads(path.read_text())["params"] != params:
+                    tasks.append((_cluster, (method, params, compose, trial, path)))
+    _in_parallel(processes, tasks)
+
+
+def _params(work: Path, method: str, n: int) -> dict[str, Any]:
+    preset = work / "presets" / f"{method}.json"
+    if method not in TUNED:
+        return {}
+    params = dict(read_preset(preset).params)
+    if method == "cap":
+        params["sample_size"] = None if n <= FULL_CAP else CAP_SAMPLE
+    return params
+
+
+def _cluster(
+    method: str, params: dict[str, Any], compose: Compose, trial_path: Path, out: Path
+) -> None:
+    trial = _read_trial(trial_path)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        begin = time.process_time()
+        sets = _sets(method, params, compose, trial)
+        seconds = time.process_time() - begin
+    content = {
+        "backend": method,
+        "n_speakers": sets.n_speakers,
+        "seconds": round(seconds, 3),
+        "params": params,
+        "warnings": sorted({str(warning.message) for warning in said}),
+        "sets": sets.to_lists(),
+    }
+    _write(out, json.dumps(content) + "\n")
+
+
+def _sets(method: str, params: dict[str, Any], compose: Compose, trial: Trial) -> SpeakerSets:
+    if method == CENTROIDS:
+        return _nearest_true(trial, compose, params["max_set_size"])
+    estimator = clustering.make(method, compose=compose, **params)
+    if estimator.__sklearn_tags__().target_tags.required:
+        return estimator.fit(trial.rows, trial.truth).sets_
+    return estimator.fit(trial.rows).sets_
+
+
+def _nearest_true(trial: Trial, compose: Compose, d: int) -> SpeakerSets:
+    """Each row's nearest set of true speakers: g over the means of the rows with one speaker."""
+    from diarize.clustering.composition import compose_sets, enumerate_sets
+
+    oracle = clustering.make("oracle", compose=compose, max_set_size=d)
+    centroids = oracle.fit(trial.rows, trial.truth).centroids_
+    sets = enumerate_sets(len(centroids), d)
+    centers = compose_sets(compose, centroids, sets)
+    distances = (centers**2).sum(axis=1) - 2 * trial.rows @ centers.T
+    return SpeakerSets(sets)[distances.argmin(axis=1)]
+
+
+def score_trials(work: Path) -> list[Score]:
+    """Score every result against the truth of its trial, and write scores.tsv."""
+    truths: dict[str, SpeakerSets] = {}
+    scores = []
+    for path in sorted((work / "results").glob("*/d*_n*/*.json")):
+        method, size, trial = path.parts[-3], path.parts[-2], path.stem
+        d, n = (int(part[1:]) for part in size.split("_"))
+        if f"{size}/{trial}" not in truths:
+            truths[f"{size}/{trial}"] = read_sets(work / "test" / size / path.name)
+        truth, sets = truths[f"{size}/{trial}"], read_sets(path)
+        result = json.loads(path.read_text())
+        cri, ari = compositional_rand_index(sets, truth), adjusted_rand_index(sets, truth)
+        scores.append(Score(method, d, n, trial, cri, ari, result["n_speakers"], result["seconds"]))
+    order = {method: place for place, method in enumerate(METHODS)}
+    scores.sort(key=lambda s: (s.d, s.n, order[s.method], s.trial))
+    lines = ["\t".join(field.name for field in fields(Score))]
+    lines += ["\t".join(map(str, astuple(score))) for score in scores]
+    _write(work / "scores.tsv", "\n".join(lines) + "\n")
+    return scores
+
+
+def read_scores(path: Path) -> list[Score]:
+    """The lines of scores.tsv."""
+    with path.open(newline="") as lines:
+        return [
+            Score(
+                row["method"], int(row["d"]), int(row["n"]), row["trial"], float(row["cri"]),
+                float(row["ari"]), int(row["n_speakers"]), float(row["seconds"]),
+            )
+            for row in csv.DictReader(lines, delimiter="\t")
+        ]  # fmt: skip
+
+
+def print_tables(work: Path, published: Path | None) -> None:
+    """Print the tables as Markdown: per cent, mean (standard error), ours beside the paper's.
+
+    Below them the matched-pair t-tests between each compositional method and each baseline, the
+    numbers of speakers and the seconds.
+
+    Args:
+        work: the work folder, scored.
+        published: TSV of the paper's figures, columns d, n, method, cri, cri_se, ari, ari_se.
+    """
+    scores = read_scores(work / "scores.tsv")
+    theirs = _read_published(published) if published else {}
+    for d in sorted({score.d for score in scores}):
+        table = _Table([score for score in scores if score.d == d])
+        for metric in ("cri", "ari"):
+            table.print_rates(metric, {key[1:]: row for key, row in theirs.items() if key[0] == d})
+        for metric in ("cri", "ari"):
+            table.print_tests(metric)
+        table.print_means("Speakers found", "n_speakers", "{:.1f}")
+        table.print_means("Seconds of the processor per trial", "seconds", "{:.2f}")
+
+
+def _read_published(path: Path) -> dict[tuple[int, int, str], dict[str, str]]:
+    with path.open(newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    return {(int(row["d"]), int(row["n"]), row["method"]): row for row in rows}
+
+
+class _Table:
+    """The scores for one d, by method and size."""
+
+    def __init__(self, scores: Sequence[Score]) -> None:
+        self.d = scores[0].d
+        self.sizes = sorted({score.n for score in scores})
+        present = {score.method for score in scores}
+        self.methods = [method for method in METHODS if method in present]
+        self.cells: dict[tuple[str, int], dict[str, Score]] = {}
+        for score in scores:
+            self.cells.setdefault((score.method, score.n), {})[score.trial] = score
+        self.n_trials = max(len(cell) for cell in self.cells.values())
+
+    def print_rates(self, metric: str, theirs: dict[tuple[int, str], dict[str, str]]) -> None:
+        columns = [f"n = {n} | paper" if theirs else f"n = {n}" for n in self.sizes]
+        print(f"**{metric.upper()} (%), sets of up to {self.d}**\n")
+        _print_header(["method", *columns])
+        for method in self.methods:
+            row = []
+            for n in self.sizes:
+                row.append(self._rate(method, n, metric))
+                if theirs:
+                    cell = theirs.get((n, method))
+                    known = cell is not None and cell[metric]
+                    row.append(f"{cell[metric]} ({cell[metric + '_se']})" if known else "")
+            print(f"| {_name(method)} |", " | ".join(row), "|")
+        print()
+
+    def _rate(self, method: str, n: int, metric: str) -> str:
+        cell = self.cells.get((method, n))
+        if cell is None or (method == "osc" and metric == "ari"):  # it is given the truth
+            return ""
+        values = 100 * np.array([getattr(score, metric) for score in cell.values()])
+        error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        missing = f" [{len(values)} trials]" if len(values) < self.n_trials else ""
+        return f"{values.mean():.1f} ({error:.1f}){missing}"
+
+    def print_tests(self, metric: str) -> None:
+        """Mean difference in points, and p of the two-sided matched-pair t-test."""
+        print(f"**{metric.upper()}, difference in points (p of the matched-pair t-test)**\n")
+        _print_header(["", *(f"n = {n}" for n in self.sizes)])
+        for ours in [m for m in self.methods if m in COMPOSITIONAL]:
+            for other in self.methods:
+                if other not in (*BASELINES, *(["osc"] if metric == "cri" else [])):
+                    continue
+                row = [self._test(ours, other, n, metric) for n in self.sizes]
+                print(f"| {_name(ours)} - {_name(other)} |", " | ".join(row), "|")
+        print()
+
+    def _test(self, ours: str, other: str, n: int, metric: str) -> str:
+        from scipy.stats import ttest_rel
+
+        a, b = self.cells.get((ours, n), {}), self.cells.get((other, n), {})
+        pairs = [(getattr(a[t], metric), getattr(b[t], metric)) for t in a if t in b]
+        if len(pairs) < 2:
+            return ""
+        first, second = np.array(pairs).T
+        gap = 100 * (first - second).mean()
+        if np.ptp(first - second) == 0:
+            return f"{gap:+.1f}"
+        p = ttest_rel(first, second).pvalue
+        return f"{gap:+.1f} ({'p < 0.001' if p < 0.001 else f'p = {p:.3f}'})"
+
+    def print_means(self, title: str, field: str, form: str) -> None:
+        print(f"**{title}**\n")
+        _print_header(["method", *(f"n = {n}" for n in self.sizes)])
+        for method in self.methods:
+            cells = [self.cells.get((method, n), {}).values() for n in self.sizes]
+            row = [form.format(np.mean([getattr(s, field) for s in c])) if c else "" for c in cells]
+            print(f"| {_name(method)} |", " | ".join(row), "|")
+        print()
+
+
+def _name(method: str) -> str:
+    return TITLES.get(method, method.upper())
+
+
+def _print_header(columns: Sequence[str]) -> None:
+    line = "| " + " | ".join(columns) + " |"
+    print(line)
+    print("|" + "---|" * (line.count("|") - 1))
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_output(path, "w") as stream:
+        stream.write(text)
+
+
+def _in_parallel(processes: int, tasks: Sequence[tuple[Callable[..., None], tuple]]) -> None:
+    with joblib.parallel_config("loky", inner_max_num_threads=1 if processes > 1 else None):
+        joblib.Parallel(processes, batch_size=1)(joblib.delayed(f)(*args) for f, args in tasks)
