@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -40,6 +40,11 @@ class Agglomerative(SampledClusterer):
     """
 
     finds_overlap = False
+
+    # The paper tries 1, 2, 3 and 4; halves lie between, and one value beyond.
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "distance_threshold": (None, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0),
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64
@@ -81,6 +81,11 @@ class CKM(SampledClusterer):
     ssd_history_: Float64[np.ndarray, " steps"]
     n_iter_: int
     converged_: bool
+
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "set_penalty": (0.0, 0.05, 0.1, 0.2, 0.4),
+        "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
+    }
 
     def __init__(
         self,

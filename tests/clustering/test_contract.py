@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering import BACKENDS, describe, make
 from diarize.sets import SpeakerSets
@@ -242,3 +243,16 @@ def test_the_table_imports_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == "[]"
+
+
+@backends
+def test_what_can_be_tuned_has_candidates_that_can_be_used(name, make_world):
+    world = make_world(n=30)
+    model = build(name)
+    for option, candidates in model.tunables.items():
+        assert option in model.get_params() and option not in COMMON
+        assert len(set(candidates)) == len(candidates) > 1
+        for candidate in (candidates[0], candidates[-1]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                fit(build(name, **{option: candidate}), world.rows, world.truth)
