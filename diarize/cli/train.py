@@ -51,6 +51,9 @@ def embedding(
         bool,
         typer.Option("--teacher", help="Pull f towards Resemblyzer's vectors (extra `teacher`)."),
     ] = False,
+    max_set_size: Annotated[
+        int, typer.Option(metavar="D", min=1, max=3, help="Most voices at one time; 1: f alone.")
+    ] = 3,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 20_000,
     cooldown: Annotated[
         int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
@@ -74,6 +77,7 @@ def embedding(
     from diarize.cli.progress import progress
     from diarize.cli.targets import require_folder
     from diarize.training.embedding import Recipe, train_embedding
+    from diarize.training.episodes import EpisodeConfig
     from diarize.training.loop import LoopConfig
 
     require_folder(out)
@@ -85,7 +89,10 @@ def embedding(
         development=dev_split,
         pool=pool or [],
         teacher=teacher,
-        loop=LoopConfig(steps=steps, rate=rate, cooldown=cooldown, every=every),
+        episodes=EpisodeConfig.up_to(max_set_size),
+        loop=LoopConfig(
+            steps=steps, rate=rate, cooldown=cooldown, every=every, max_set_size=max_set_size
+        ),
         seed=seed,
     )
     with progress() as hook:

@@ -6,7 +6,7 @@ units over MFCC, g(a, b) = W1 a + W1 b + W2 (a * b).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -111,10 +111,6 @@ class CompositionalEmbedding(nn.Module):
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows: f."""
         return self.encode(features)
-
-    def settings(self) -> dict[str, str]:
-        """The configuration as text, for the header of a weights file."""
-        return {name: repr(value) for name, value in asdict(self.config).items()}
 
 
 def compose_triples(

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import open_recording
-from diarize.embedding.weights import find_model, load_model, pick_device, sha256
+from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model, pick_device, sha256
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
 from diarize.files import atomic_output
@@ -59,7 +59,7 @@ def read_stretches(listing: Path) -> list[Stretch]:
 
 def embed_stretches(
     stretches: Sequence[Stretch],
-    model: str = "lstm-compositional",
+    model: str = DEFAULT_MODEL,
     device: str = "auto",
     hook: Callable[[str, float, float], None] | None = None,
 ) -> Float32[np.ndarray, "n dim"]:

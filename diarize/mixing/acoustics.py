@@ -91,12 +91,12 @@ def read_noises(folder: Path) -> list[Float32[np.ndarray, "samples"]]:
     Raises:
         InputError: no such folder, nothing in it but silence, or a recording that cannot be read.
     """
-    from diarize.mixing.speech import AUDIO_SUFFIXES, read_samples
+    from diarize.mixing.speech import audio_files, read_samples
 
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder of noise")
     noises = []
-    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES):
+    for path in audio_files(folder):
         samples = read_samples(path)
         power = float(np.square(samples, dtype=np.float64).mean()) if len(samples) else 0.0
         if power > 0:

@@ -78,8 +78,16 @@ def _from_table(table: Path, splits: Sequence[str] | None) -> list[Utterance]:
 
 
 def _from_folders(root: Path) -> list[Utterance]:
-    files = sorted(p for p in root.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
-    return [Utterance(p, p.parent.relative_to(root).as_posix()) for p in files if p.parent != root]
+    return [
+        Utterance(path, path.parent.relative_to(root).as_posix())
+        for path in audio_files(root)
+        if path.parent != root
+    ]
+
+
+def audio_files(folder: Path) -> list[Path]:
+    """List the recordings of a folder and of those in it, sorted."""
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
 
 
 def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:

@@ -19,7 +19,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import mfcc, subtract_mean
 from diarize.training.losses import compose_all
-from diarize.training.voices import Voices
+from diarize.training.voices import Voices, to_float
 
 SPEAKERS = 5
 PAIRS = tuple((i, j) for i in range(SPEAKERS) for j in range(i + 1, SPEAKERS))
@@ -75,7 +75,7 @@ def _segment(voices: Voices, voice: int, n: int, rng: np.random.Generator) -> np
     """Cut a random segment and bring it to the common level."""
     start, end = voices.starts[voice], voices.ends[voice]
     begin = start + rng.integers(max(1, end - start - n))
-    segment = np.resize(voices.samples[begin : min(begin + n, end)], n).astype(np.float32) / 32767
+    segment = np.resize(to_float(voices.samples[begin : min(begin + n, end)]), n)
     return segment * np.float32(0.05 / max(float(segment.std()), 1e-4))
 
 

@@ -17,7 +17,7 @@ from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, pick_devi
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
-from diarize.mixing.speech import AUDIO_SUFFIXES, Utterance, find_utterances
+from diarize.mixing.speech import Utterance, audio_files, find_utterances
 from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, make_episodes
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
@@ -168,7 +168,7 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
 
 def _unnamed(folder: Path) -> list[Utterance]:
     """Take every file of a folder as the voice of somebody else."""
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
+    files = audio_files(folder)
     if not files:
         raise InputError(f"{folder}: no recordings")
     return [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]

@@ -1,5 +1,4 @@
-"""Training episodes: a few voices, and windows that hold one, two or three of them, made on the
-fly.
+"""Training episodes: a few voices, and windows of one, two or three of them, made on the fly.
 
 The batch of step t is a function of the seed and t alone, so a training that was interrupted goes
 on exactly as it would have.
@@ -8,6 +7,7 @@ on exactly as it would have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.features import GAIN, mfcc, subtract_mean, torch_mfcc
 from diarize.mixing.acoustics import coloured_noise, room_bank
-from diarize.training.voices import Voices
+from diarize.training.voices import FULL_SCALE, Voices
 
 SOURCES = 3  # voices that one window can hold at most
 FADE = SAMPLE_RATE // 100  # samples over which a voice that starts or stops in a window is faded
@@ -68,6 +68,13 @@ class EpisodeConfig:
     noisy: float = 0.6
     snr: tuple[float, float] = (3.0, 30.0)
 
+    @classmethod
+    def up_to(cls, max_set_size: int) -> EpisodeConfig:
+        """As many windows, in which at most so many voices (1 to 3) are active at one time."""
+        if max_set_size == 1:
+            return cls(singles=5, pairs=0, triples=0, starts=0, changes=8)
+        return cls() if max_set_size >= SOURCES else cls(pairs=20, triples=0)
+
     @property
     def windows(self) -> int:
         """Windows in one episode."""
@@ -82,7 +89,7 @@ class Batch:
         features: MFCC with each window's mean subtracted.
         voices: the voices of each episode, as rows of `Voices`.
         members: for each episode and window, which of the episode's voices are active in the
-        middle.
+            middle.
         alone: whether one voice alone is heard throughout; only such windows are references.
     """
 
@@ -101,7 +108,6 @@ class EpisodeMaker(torch.utils.data.Dataset):
         self.voices, self.noises, self.config, self.seed = voices, noises, config, seed
         self.bank = torch.from_numpy(room_bank(np.random.default_rng([seed, 1]), 48, SOURCES))
         self._spectra: dict[int, Tensor] = {}
-        self._mfcc: torch.nn.Module | None = None
 
     def __getitem__(self, step: int) -> Batch:
         rng = np.random.default_rng([self.seed, 2, step])
@@ -194,7 +200,7 @@ class EpisodeMaker(torch.utils.data.Dataset):
             stretch = self.voices.samples[offset : offset + n]
         else:
             stretch = np.resize(self.voices.samples[start:end], n)
-        np.multiply(stretch, np.float32(gain / 32767), out=out)
+        np.multiply(stretch, np.float32(gain / FULL_SCALE), out=out)
 
     def _room_spectra(self, n: int) -> Tensor:
         if n not in self._spectra:
@@ -211,14 +217,19 @@ class EpisodeMaker(torch.utils.data.Dataset):
         return torch.from_numpy(piece / max(float(piece.std()), 1e-2))
 
     def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b frames 32"]:
-        if self._mfcc is None:
-            try:
-                self._mfcc = torch_mfcc()
-            except (ImportError, OSError):  # no torchaudio, or one made for another torch
-                return torch.from_numpy(subtract_mean(mfcc(audio.numpy())))
+        if self._batched_mfcc is None:
+            return torch.from_numpy(subtract_mean(mfcc(audio.numpy())))
         with torch.inference_mode():
-            coefficients = self._mfcc(audio * GAIN).transpose(-1, -2)
+            coefficients = self._batched_mfcc(audio * GAIN).transpose(-1, -2)
             return (coefficients - coefficients.mean(dim=-2, keepdim=True)).clone()
+
+    @cached_property
+    def _batched_mfcc(self) -> torch.nn.Module | None:
+        """torchaudio's; None where there is none, or one made for another torch."""
+        try:
+            return torch_mfcc()
+        except (ImportError, OSError):
+            return None
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import nn
 
 from diarize.embedding.model import CompositionalEmbedding
+from diarize.files import atomic_output
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
@@ -33,6 +34,7 @@ class LoopConfig:
         cooldown: last steps, in which the rate falls linearly to zero.
         teacher: weight of the pull towards the teacher's vectors, when there are any.
         g_rate: factor on the learning rate of g (its second term sees products of small numbers).
+        max_set_size: most voices (1 to 3) in the sets that a window is looked for among.
         clip: largest norm of the gradient.
         every: steps between two checkpoints.
         bf16: whether f runs in bfloat16 (weights and losses stay in float32).
@@ -44,6 +46,7 @@ class LoopConfig:
     cooldown: int = 4_000
     teacher: float = 2.0
     g_rate: float = 3.0
+    max_set_size: int = 3
     clip: float = 1.0
     every: int = 1_000
     bf16: bool = True
@@ -86,7 +89,7 @@ class Trainer:
         Returns:
             The parts of the loss.
         """
-        model, device = self.model.train(), self.device
+        model, device, largest = self.model.train(), self.device, self.config.max_set_size
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(self.step) * group["factor"]
         members, alone = batch.members.to(device), batch.alone.to(device)
@@ -94,10 +97,10 @@ class Trainer:
             flat = model(batch.features.to(device))
         vectors = flat.float().unflatten(0, members.shape[:2])
         scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
-        parts = {"windows": episode_loss(model.compose, vectors, members, alone, scale)}
+        parts = {"windows": episode_loss(model.compose, vectors, members, alone, scale, largest)}
         if targets is not None:
             wanted = targets[batch.voices.to(targets.device)].to(device)
-            parts["voices"] = set_softmax(model.compose, wanted, vectors, members, scale)
+            parts["voices"] = set_softmax(model.compose, wanted, vectors, members, scale, largest)
             parts["teacher"] = self.config.teacher * teacher_loss(vectors, members, wanted)
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
@@ -116,13 +119,12 @@ class Trainer:
         tensors["log_scale"] = self.log_scale.detach()
         for index, state in self.optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{index}.{name}": v for name, v in state.items()}
-        partial = path.with_suffix(".partial")
-        save_file(
+        packed = save(
             {name: tensor.contiguous() for name, tensor in tensors.items()},
-            partial,
             metadata={"step": str(self.step), "config": json.dumps(asdict(self.model.config))},
         )
-        partial.replace(path)
+        with atomic_output(path) as file:
+            file.write(packed)
 
     def load(self, path: Path) -> None:
         """Go on from a checkpoint."""
@@ -166,7 +168,7 @@ def train(
         until: stop before this step, as if interrupted; None: run to the end.
         hook: progress, in steps.
         report: called at each checkpoint with the step, the mean parts of the loss, and set
-        accuracy.
+            accuracy.
     """
     config = trainer.config
     last = min(config.steps, until or config.steps)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from diarize.clustering.composition import enumerate_sets
 from diarize.embedding.model import compose_triples
 
 
 @cache
-def _sets(speakers: int, largest: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        members for size in range(1, largest + 1) for members in combinations(range(speakers), size)
-    )
+def _places(speakers: int, largest: int) -> Int64[Tensor, " codes"]:
+    """Place of each set, named by its members' bits, in the order of `compose_all`; -1: none."""
+    places = torch.full((2**speakers,), -1)
+    for place, members in enumerate(enumerate_sets(speakers, largest)):
+        places[sum(1 << int(s) for s in members.nonzero()[0])] = place
+    return places
 
 
 def compose_all(
-    compose: nn.Module, references: Float[Tensor, "e speakers dim"], largest: int = 3
+    compose: nn.Module, references: Float[Tensor, "e speakers dim"], largest: int
 ) -> Float[Tensor, "e sets dim"]:
-    """Compose all sets of one, two and three of the given references, smaller sets first."""
+    """Compose all sets of 1 to `largest` (at most 3) of the references, smaller sets first."""
     speakers = references.shape[1]
     composed = [references]
     if largest >= 2 and speakers >= 2:
@@ -37,16 +39,11 @@ def compose_all(
     return torch.cat(composed, dim=1)
 
 
-def set_index(
-    members: Bool[Tensor, "*batch speakers"], largest: int = 3
-) -> Int64[Tensor, "*batch"]:
+def set_index(members: Bool[Tensor, "*batch speakers"], largest: int) -> Int64[Tensor, "*batch"]:
     """Find each row's set in the order of `compose_all`; -1 where it is not among them."""
     speakers = members.shape[-1]
-    table = torch.full((2**speakers,), -1)
-    for index, chosen in enumerate(_sets(speakers, largest)):
-        table[sum(1 << s for s in chosen)] = index
     code = (members.long() << torch.arange(speakers, device=members.device)).sum(dim=-1)
-    return table.to(members.device)[code]
+    return _places(speakers, largest).to(members.device)[code]
 
 
 def set_softmax(
@@ -55,6 +52,7 @@ def set_softmax(
     queries: Float[Tensor, "e windows dim"],
     members: Bool[Tensor, "e windows speakers"],
     scale: Tensor,
+    largest: int,
     counts: Bool[Tensor, "e windows"] | None = None,
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the windows' sets among all sets of the episode's voices.
@@ -65,11 +63,12 @@ def set_softmax(
         queries: the windows, through f.
         members: which voices each window holds.
         scale: factor on the cosines.
+        largest: most voices in a set.
         counts: which windows are asked; None: all.
     """
-    candidates = compose_all(compose, references)
+    candidates = compose_all(compose, references, largest)
     logits = scale * torch.einsum("ewp,ecp->ewc", queries, candidates)
-    target = set_index(members)
+    target = set_index(members, largest)
     if counts is not None:
         target = torch.where(counts, target, -1)
     return cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-1)
@@ -81,6 +80,7 @@ def episode_loss(
     members: Bool[Tensor, "e windows speakers"],
     alone: Bool[Tensor, "e windows"],
     scale: Tensor,
+    largest: int,
 ) -> Float[Tensor, ""]:
     """Softmax over sets against references that are windows themselves.
 
@@ -95,7 +95,8 @@ def episode_loss(
         reference = slice(turn * speakers, (turn + 1) * speakers)
         asked = torch.ones_like(alone)
         asked[:, reference] = False
-        losses.append(set_softmax(compose, vectors[:, reference], vectors, members, scale, asked))
+        references = vectors[:, reference]
+        losses.append(set_softmax(compose, references, vectors, members, scale, largest, asked))
     return torch.stack(losses).mean()
 
 

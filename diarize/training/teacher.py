@@ -1,9 +1,8 @@
 """A teacher that has heard thousands of voices: where a single voice belongs.
 
 Resemblyzer's encoder (Apache-2.0; an LSTM trained with GE2E) carries its weights in its package. It
-is
-needed only here, in training: `pip install diarize-sets[teacher]`. Its vectors of several stretches
-of a voice are averaged once and stored; f is pulled towards a fixed linear map of them
+is needed only here, in training: `pip install diarize-sets[teacher]`. Its vectors of several
+stretches of a voice are averaged once and stored; f is pulled towards a fixed linear map of them
 (`whiten`).
 """
 
@@ -18,6 +17,7 @@ from jaxtyping import Float32
 from diarize.training.voices import Voices
 
 PARTIAL = 160  # frames of 10 ms the teacher hears at once
+SHRINKAGE = 1.0  # of the within-voice covariance towards a sphere; best of 0.01 to 10 on dev-a
 STRETCHES = 12  # partials averaged for one voice, spread evenly over its speech
 
 
@@ -36,9 +36,7 @@ def teach(voices: Voices, hook: Callable[[str, float, float], None] | None = Non
     vectors: list[np.ndarray] = []
     owners: list[int] = []
     for voice in range(len(voices)):
-        samples = (
-            voices.samples[voices.starts[voice] : voices.ends[voice]].astype(np.float32) / 32767
-        )
+        samples = voices.stretch(voice)
         samples = np.pad(samples, (0, max(0, length - len(samples))), mode="wrap")
         count = min(STRETCHES, len(samples) // length)
         begins = np.linspace(0, len(samples) - length, count).astype(int)
@@ -53,9 +51,6 @@ def teach(voices: Voices, hook: Callable[[str, float, float], None] | None = Non
     heard = means / np.linalg.norm(means, axis=1, keepdims=True)
     targets = whiten(means, every, owner)
     return dataclasses.replace(voices, heard=heard.astype(np.float32), targets=targets)
-
-
-SHRINKAGE = 1.0  # of the within-voice covariance towards a sphere; best of 0.01 to 10 on dev-a
 
 
 def whiten(

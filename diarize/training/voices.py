@@ -10,11 +10,13 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from diarize.audio import SAMPLE_RATE
+from diarize.files import atomic_output
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
 
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
 SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
 LONGEST_PAUSE = 0.2  # seconds
+FULL_SCALE = 32767  # of the int16 in which voices are kept
 LOUDNESS = 0.05  # root mean square to which each utterance is brought
 
 
@@ -47,9 +49,11 @@ class Voices:
     def save(self, folder: Path) -> None:
         """Write the voices into a folder (NumPy files, no pickle)."""
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "samples.npy", self.samples)
         table = {k: v for k, v in vars(self).items() if k != "samples" and v is not None}
-        np.savez(folder / "voices.npz", **table)
+        with atomic_output(folder / "samples.npy") as file:
+            np.save(file, self.samples)
+        with atomic_output(folder / "voices.npz") as file:
+            np.savez(file, **table)
 
     @classmethod
     def load(cls, folder: Path) -> Voices:
@@ -57,6 +61,10 @@ class Voices:
         with np.load(folder / "voices.npz") as table:
             rest = {name: table[name] for name in table.files}
         return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
+
+    def stretch(self, voice: int) -> Float32[np.ndarray, "samples"]:
+        """All of a voice's speech, from -1 to 1."""
+        return to_float(self.samples[self.starts[voice] : self.ends[voice]])
 
     def __getitem__(self, chosen: np.ndarray) -> Voices:
         """Choose voices by number or by a mask; the samples are shared."""
@@ -99,7 +107,7 @@ def collect_voices(
             played = (
                 speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
             )
-            stretches.append(np.round(np.clip(played, -1, 1) * 32767).astype(np.int16))
+            stretches.append(np.round(np.clip(played, -1, 1) * FULL_SCALE).astype(np.int16))
             rows.append((speaker, files[0].corpus, files[0].sex))
         if hook:
             hook("voices", done + 1, len(groups))
@@ -107,6 +115,11 @@ def collect_voices(
     speakers, corpora, sexes = (np.array(column) for column in zip(*rows, strict=True))
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     return Voices(np.concatenate(stretches), starts, ends, speakers, corpora, sexes)
+
+
+def to_float(samples: np.ndarray) -> Float32[np.ndarray, "samples"]:
+    """Samples as voices keep them, from -1 to 1."""
+    return samples.astype(np.float32) / np.float32(FULL_SCALE)
 
 
 def _levelled(samples: np.ndarray) -> np.ndarray:

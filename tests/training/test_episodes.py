@@ -51,6 +51,14 @@ def test_the_label_is_who_is_active_in_the_middle(seed):
     assert (plan.members[plan.alone].sum(axis=1) == 1).all()
 
 
+@pytest.mark.parametrize("largest", [1, 2, 3])
+def test_sets_are_as_large_as_they_may_be(largest):
+    config = EpisodeConfig.up_to(largest)
+    assert config.windows == EpisodeConfig().windows
+    plan = _plan(np.random.default_rng(0), config, 32_000)
+    assert plan.members.sum(axis=1).max() == largest
+
+
 def test_too_few_voices_are_refused(hums):
     maker = EpisodeMaker(hums, [], EpisodeConfig(speakers=11), seed=0)
     with pytest.raises(InputError, match="fewer than 11"):

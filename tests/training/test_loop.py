@@ -48,6 +48,16 @@ def test_without_a_teacher_windows_are_the_only_references(maker):
     assert set(trainer().advance(maker[0], None)) == {"windows"}
 
 
+def test_f_is_trained_alone_where_sets_have_one_voice(hums, maker):
+    learner = Trainer(trainer().model, LoopConfig(steps=6, warmup=1, max_set_size=1, bf16=False))
+    before = {k: v.clone() for k, v in learner.model.state_dict().items()}
+    for step in range(2):
+        learner.advance(maker[step], torch.from_numpy(hums.targets))
+    moved = {k for k, v in learner.model.state_dict().items() if not torch.equal(v, before[k])}
+    assert moved
+    assert not any(name.startswith("compose") for name in moved)
+
+
 def test_the_rate_rises_stays_and_falls():
     learner = trainer()
     learner.config = LoopConfig(steps=100, rate=1.0, warmup=10, cooldown=20)

@@ -21,17 +21,17 @@ def unit(*shape: int) -> torch.Tensor:
 def test_sets_are_composed_in_order_and_found_again():
     torch.manual_seed(0)
     g, references = Composition(6), unit(2, 4, 6)
-    composed = compose_all(g, references)
+    composed = compose_all(g, references, 3)
     sets = [s for size in (1, 2, 3) for s in combinations(range(4), size)]
     assert composed.shape == (2, len(sets), 6)
     for index, chosen in enumerate(sets):
         members = torch.zeros(4, dtype=torch.bool)
         members[list(chosen)] = True
-        assert int(set_index(members)) == index
+        assert int(set_index(members, 3)) == index
         if len(chosen) == 2:
             pair = g(references[:, chosen[0]], references[:, chosen[1]])
             torch.testing.assert_close(composed[:, index], pair)
-    assert int(set_index(torch.ones(4, dtype=torch.bool))) == -1
+    assert int(set_index(torch.ones(4, dtype=torch.bool), 3)) == -1
 
 
 def test_softmax_written_out():
@@ -41,7 +41,7 @@ def test_softmax_written_out():
     candidates = [references[0, 0], references[0, 1], g(references[0, 0], references[0, 1])]
     logits = [5.0 * float((query[0, 0] @ c).detach()) for c in candidates]
     expected = math.log(sum(map(math.exp, logits))) - logits[2]
-    loss = set_softmax(g, references, query, members, torch.tensor(5.0))
+    loss = set_softmax(g, references, query, members, torch.tensor(5.0), 3)
     assert float(loss.detach()) == pytest.approx(expected, abs=1e-5)
 
 
@@ -53,8 +53,10 @@ def test_windows_at_their_places_cost_little_and_wrong_ones_much():
     members = sets.bool()[None]
     vectors = torch.nn.functional.normalize(sets.float() @ references[0], dim=-1)[None]
     alone = torch.tensor([[True] * 6 + [False]])
-    right = episode_loss(g, vectors, members, alone, torch.tensor(30.0))
-    wrong = episode_loss(g, vectors[:, [0, 1, 2, 1, 2, 0, 2]], members, alone, torch.tensor(30.0))
+    right = episode_loss(g, vectors, members, alone, torch.tensor(30.0), 3)
+    wrong = episode_loss(
+        g, vectors[:, [0, 1, 2, 1, 2, 0, 2]], members, alone, torch.tensor(30.0), 3
+    )
     assert float(right.detach()) < 0.05 < 5 < float(wrong.detach())
 
 
