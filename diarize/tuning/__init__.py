@@ -1,0 +1,8 @@
+"""Search for the options of a backend, on vectors or on recordings whose truth is known."""
+
+from __future__ import annotations
+
+from diarize.tuning.search import METRICS, Outcome, Tuning
+from diarize.tuning.trials import Trial, tune
+
+__all__ = ["METRICS", "Outcome", "Trial", "Tuning", "tune"]
