@@ -90,7 +90,8 @@ def tune(
         if "n_speakers" in space:
             raise InputError("n_speakers is given, and candidates of it as well")
         common["n_speakers"] = n_speakers
-    clustering.make(backend, **common, **dict.fromkeys(space))  # refuses options there are not
+    some = {name: candidates[0] for name, candidates in space.items() if len(candidates)}
+    clustering.make(backend, **common, **some)  # refuses options that there are not
 
     def evaluate(params: Params, step: Callable[[], None]) -> list[float]:
         scores = []
