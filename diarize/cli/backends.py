@@ -1,16 +1,17 @@
-"""`diarize backends`: which clusterings there are."""
+"""`diarize backends`: which clusterings there are, and which presets of them."""
 
 from __future__ import annotations
 
 
 def backends() -> None:
-    """List the clusterings that --backend knows."""
+    """List the clusterings that --backend knows, and the presets that --preset knows."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     from diarize import clustering
     from diarize.cli.tables import print_table
+    from diarize.presets import PRESETS
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("name", no_wrap=True)
@@ -25,6 +26,14 @@ def backends() -> None:
             _say(estimator.needs_truth),
             Text(clustering.describe(name)),
         )
+    print_table(table)
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("preset", no_wrap=True)
+    table.add_column("backend", no_wrap=True)
+    table.add_column("where it comes from")
+    for preset in PRESETS.values():
+        table.add_row(preset.name, preset.backend, Text(preset.source))
     print_table(table)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _OWN_OPTIONS = {
 
 
 def cluster(
+    context: Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -45,6 +47,7 @@ def cluster(
         list[str] | None,
         typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
     ] = None,
+    preset: PresetOption = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
     compose: Annotated[
         str,
@@ -69,7 +72,7 @@ def cluster(
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
 
-    params = parse_params(param or [], _OWN_OPTIONS)
+    params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}
     estimator = clustering.make(
         backend,
         n_speakers=num_speakers,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _OWN_OPTIONS = {
 # The defaults and ranges are those of the library; a test compares them, since importing it here
 # would slow `--help` down.
 def run(
+    context: Context,
     audio: Annotated[
         list[str],
         typer.Argument(metavar="AUDIO...", help="Recordings of any format; - is standard input."),
@@ -57,6 +59,7 @@ def run(
         list[str] | None,
         typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
     ] = None,
+    preset: PresetOption = None,
     vad: Annotated[
         str,
         typer.Option(
@@ -183,7 +186,7 @@ def run(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
         max_set_size=max_set_size,
-        params=parse_params(param or [], _OWN_OPTIONS),
+        params={**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)},
         activity=silero if vad == "silero" else _activity(vad, audio),
         model=model,
         device=device,

@@ -205,7 +205,11 @@ def test_a_reference_is_for_the_oracle_only(run: Run, talk: Path, tmp_path: Path
 
 def options() -> dict[str, typer.models.OptionInfo]:
     hints = get_type_hints(module.run, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if name != "return"}
+    return {
+        name: hint.__metadata__[0]
+        for name, hint in hints.items()
+        if name not in {"context", "return"}
+    }
 
 
 def test_defaults_are_those_of_the_library() -> None:
@@ -244,7 +248,7 @@ def test_ranges_are_those_of_the_library() -> None:
 def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
     defaults = {k: v.default for k, v in inspect.signature(module.run).parameters.items()}
     for name, option in options().items():
-        if name not in {"audio", "param", "reference"}:
+        if name not in {"audio", "param", "preset", "reference"}:
             assert defaults[name] is not None or isinstance(option.show_default, str), name
     assert run_command(["run", "--help"]) == 0
     shown = capsys.readouterr().out  # its layout depends on the version of Typer
