@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float32, Float64
 
 from diarize import clustering
 from diarize.audio import Recording, open_recording
@@ -32,6 +32,29 @@ WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
 FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A recording as clustering and decoding see it.
+
+    Attributes:
+        uri: its name.
+        duration: seconds of audio that were read.
+        speech: regions of speech, seconds.
+        coarse: vectors of the windows that are clustered.
+        fine: vectors of those that are decoded.
+        cells: the time for which each of the latter speaks, seconds.
+        device: what f ran on.
+    """
+
+    uri: str
+    duration: float
+    speech: Float64[np.ndarray, "m 2"]
+    coarse: Float32[np.ndarray, "windows p"]
+    fine: Float32[np.ndarray, "n p"]
+    cells: Float64[np.ndarray, "n 2"]
+    device: str
 
 
 @dataclass(frozen=True)
@@ -139,47 +162,77 @@ class Diarizer:
         reference: Annotation | None = None,
     ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
-        from diarize.embedding import embed_windows, place_windows
-
         self.prepare()
         if self.needs_reference and reference is None:
             raise InputError(f"backend {self.backend} needs the true turns: give a reference")
+        embedded = self.embed(audio, hook)
+        if hook:
+            hook("clustering", 0, 1)
+        estimator, notes = self.cluster(embedded, reference)
+        annotation = self.decode(embedded, estimator)
+        if hook:
+            hook("clustering", 1, 1)
+        n_windows = len(embedded.coarse)
+        if not len(embedded.speech):
+            notes.append("no speech found")
+        if estimator.sampled_ is not None:
+            notes.append(
+                f"clustered {estimator.sampled_} of {n_windows} windows; the others went to the "
+                "nearest set"
+            )
+        return Diarization(
+            annotation=annotation,
+            speech=embedded.speech,
+            windows=n_windows,
+            duration=embedded.duration,
+            device=embedded.device,
+            notes=tuple(notes),
+        )
+
+    def embed(self, audio: Source | Recording, hook: Hook | None = None) -> Embedded:
+        """Find speech and embed its windows, the part of the work that takes the time."""
+        from diarize.embedding import embed_windows, place_windows
+
         model, device = self._model()
-        estimator = self._estimator(model.compose)
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         speech = self._speech(recording, hook)
         coarse, _ = place_windows(speech, self.window, self.step)
         fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
         vectors = embed_windows(model, recording, np.concatenate([coarse, fine]), hook)
         coarse_vectors, fine_vectors = np.split(vectors, [len(coarse)])
-        if hook:
-            hook("clustering", 0, 1)
-        if reference is not None and self.needs_reference:
-            sets = estimator.fit(fine_vectors, sets_at(reference, cells.mean(axis=1))).sets_
-            notes = []
-        else:
-            notes = _bind_to(len(coarse), estimator)
-            estimator.fit(coarse_vectors)
-            cells, sets = refine(fine_vectors, cells, estimator, self.timeline)
-        if hook:
-            hook("clustering", 1, 1)
-        if not len(speech):
-            notes.append("no speech found")
-        if estimator.sampled_ is not None:
-            notes.append(
-                f"clustered {estimator.sampled_} of {len(coarse)} windows; the others went to the "
-                "nearest set"
-            )
-        least = self.n_speakers or self.min_speakers or 0
-        found = turns(cells, sets, self.timeline, least)
-        return Diarization(
-            annotation=annotate(found, recording.uri),
-            speech=speech,
-            windows=len(coarse),
+        return Embedded(
+            uri=recording.uri,
             duration=recording.duration,
+            speech=speech,
+            coarse=coarse_vectors,
+            fine=fine_vectors,
+            cells=cells,
             device=device,
-            notes=tuple(notes),
         )
+
+    def cluster(
+        self, embedded: Embedded, reference: Annotation | None = None
+    ) -> tuple[Any, list[str]]:
+        """Find the speakers: the fitted clustering, and what a person should know of it.
+
+        A clustering that needs the truth is given that of the windows that are decoded.
+        """
+        model, _ = self._model()
+        estimator = self._estimator(model.compose)
+        if reference is not None and self.needs_reference:
+            truth = sets_at(reference, embedded.cells.mean(axis=1))
+            return estimator.fit(embedded.fine, truth), []
+        notes = _bind_to(len(embedded.coarse), estimator)
+        return estimator.fit(embedded.coarse), notes
+
+    def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
+        """Say who spoke when, given a fitted clustering."""
+        if estimator.needs_truth:
+            cells, sets = embedded.cells, estimator.sets_
+        else:
+            cells, sets = refine(embedded.fine, embedded.cells, estimator, self.timeline)
+        least = self.n_speakers or self.min_speakers or 0
+        return annotate(turns(cells, sets, self.timeline, least), embedded.uri)
 
     def _model(self) -> tuple[CompositionalEmbedding, str]:
         """The model and what it runs on, loaded once for all recordings."""
