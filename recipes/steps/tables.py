@@ -15,21 +15,22 @@ import csv
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-from steps.interim import Preset, Trial, adjusted_rand_index, preset_text, read_preset, tune
 
 from diarize import clustering
 from diarize.files import atomic_output
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
-from diarize.scoring import compositional_rand_index
+from diarize.presets import Preset, preset_text, read_preset
+from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.sets import SpeakerSets
+from diarize.tuning import Trial, tune
 
 Compose = Callable[[Any, Any], Any]
 
@@ -44,6 +45,30 @@ TITLES = {CENTROIDS: "true centroids"}
 FULL_CAP = 750
 """Most rows that CAP clusters in full; of more, it clusters CAP_SAMPLE [paper, section 6.3]."""
 CAP_SAMPLE = 150
+
+SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
+    # In the paper k is tuned as the others are (None: inferred for each trial), and no method is
+    # told the number of speakers.
+    "ckm": {"n_speakers": (None, 4, 5, 6, 7), "set_penalty": (0.0, 0.05, 0.1)},
+    "fcm": {
+        "n_speakers": (4, 5, 6, 8, 10, 12, 15, 18, 20),
+        "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0),
+    },
+    "gmm": {
+        "n_speakers": (4, 5, 6, 8, 10, 12, 15, 18, 20),
+        "covariance_type": ("spherical", "diag", "tied"),
+    },
+}
+"""Candidates where they are not those that the class declares."""
+
+
+def as_published(method: str, n: int) -> dict[str, Any]:
+    """What the paper fixes for n rows: no bound on clusters, no sample but that of CAP."""
+    if method == "cap":
+        return {"sample_size": None if n <= FULL_CAP else CAP_SAMPLE}
+    if method in ("ap", "ac"):
+        return {"sample_size": None, "max_speakers": n}
+    return {"sample_size": None} if method == "gcr" else {}
 
 
 @dataclass(frozen=True)
@@ -80,10 +105,11 @@ def tune_methods(
     seed: int,
     *,
     title: str = "tuned",
-    spaces: dict[str, dict[str, tuple[Any, ...]]] | None = None,
+    n: int = 150,
+    budget: int | None = None,
     processes: int = 1,
 ) -> None:
-    """Find each method's hyperparameters on the validation trials (d = 2, n = 150) by mean CRI.
+    """Find each method's hyperparameters on the validation trials (d = 2) by mean CRI.
 
     Args:
         work: the work folder.
@@ -91,28 +117,35 @@ def tune_methods(
         methods: those that have no preset yet are tuned.
         seed: of the methods.
         title: a preset is called METHOD-TITLE.
-        spaces: candidates of a method, where they are not those of its class.
+        n: size of the validation trials.
+        budget: most combinations that are tried of a method; None: all.
         processes: methods tuned at a time.
     """
-    trials = read_trials(work / "valid" / "d2_n150")
+    trials = read_trials(work / "valid" / f"d2_n{n}")
     presets = work / "presets"
     presets.mkdir(exist_ok=True)
 
     def tune_one(method: str) -> None:
-        found = tune(method, trials, compose=compose, space=(spaces or {}).get(method), seed=seed)
-        lines = ["params\tcri\tse\n"]
-        for params, mean, error in found.table:
-            lines.append(f"{json.dumps(dict(params))}\t{mean:.4f}\t{error:.4f}\n")
-        _write(presets / f"{method}.tsv", "".join(lines))
+        fixed = as_published(method, n)
+        space = SPACES.get(method) or clustering.make(method).tunables
+        space = {**space, **{name: (value,) for name, value in fixed.items()}}
+        found = tune(method, trials, compose=compose, space=space, budget=budget, seed=seed)
+        table = [(_without(o.params, fixed), o.score, o.standard_error) for o in found.table]
+        lines = [f"{json.dumps(params)}\t{cri:.4f}\t{se:.4f}\n" for params, cri, se in table]
+        _write(presets / f"{method}.tsv", "params\tcri\tse\n" + "".join(lines))
         source = (
-            f"{len(trials)} validation trials of {len(trials[0].rows)} rows in sets of up to 2: "
-            f"mean CRI {found.score:.4f}"
+            f"{len(trials)} validation trials of {n} rows in sets of up to 2, best mean CRI "
+            f"({found.score:.4f}) of {len(table)} combinations."
         )
-        preset = Preset(f"{method}-{title}", method, found.params, source)
+        preset = Preset(f"{method}-{title}", method, _without(found.params, fixed), source)
         _write(presets / f"{method}.json", preset_text(preset))
 
     wanted = [m for m in methods if m in TUNED and not (presets / f"{m}.json").exists()]
     _in_parallel(processes, [(tune_one, (method,)) for method in wanted])
+
+
+def _without(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name not in names}
 
 
 def cluster_trials(
@@ -140,13 +173,10 @@ def cluster_trials(
 
 
 def _params(work: Path, method: str, n: int) -> dict[str, Any]:
-    preset = work / "presets" / f"{method}.json"
     if method not in TUNED:
         return {}
-    params = dict(read_preset(preset).params)
-    if method == "cap":
-        params["sample_size"] = None if n <= FULL_CAP else CAP_SAMPLE
-    return params
+    preset = read_preset(work / "presets" / f"{method}.json")
+    return {**preset.params, **as_published(method, n)}
 
 
 def _cluster(
@@ -173,9 +203,7 @@ def _sets(method: str, params: dict[str, Any], compose: Compose, trial: Trial) -
     if method == CENTROIDS:
         return _nearest_true(trial, compose, params["max_set_size"])
     estimator = clustering.make(method, compose=compose, **params)
-    if estimator.__sklearn_tags__().target_tags.required:
-        return estimator.fit(trial.rows, trial.truth).sets_
-    return estimator.fit(trial.rows).sets_
+    return estimator.fit(trial.rows, trial.truth if estimator.needs_truth else None).sets_
 
 
 def _nearest_true(trial: Trial, compose: Compose, d: int) -> SpeakerSets:
