@@ -14,7 +14,11 @@ BACKENDS: dict[str, str] = {
     "ckm": "diarize.clustering.ckm:CKM",
     "gcr": "diarize.clustering.gcr:GCR",
     "ac": "diarize.clustering.agglomerative:Agglomerative",
+    "ap": "diarize.clustering.ap:AP",
+    "fcm": "diarize.clustering.fcm:FCM",
+    "gmm": "diarize.clustering.gmm:GMM",
     "oracle": "diarize.clustering.oracle:Oracle",
+    "osc": "diarize.clustering.osc:OSC",
 }
 """Name -> "module:Class"."""
 

@@ -1,0 +1,132 @@
+"""A variational Gaussian mixture whose memberships are thresholded."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float64
+from sklearn.exceptions import ConvergenceWarning
+
+from diarize.clustering.base import Rows, check_integer, check_number
+from diarize.clustering.composition import Compose
+from diarize.clustering.memberships import Mixture, SoftClusterer
+
+COVARIANCES = ("full", "tied", "diag", "spherical")
+
+LEAST_VARIANCE = 1e-6
+"""Added to variances, in units of the rows' mean one; scikit-learn's default."""
+
+BLOCK_VALUES = 2**22
+"""Values of rows whose memberships are computed at a time (32 MB)."""
+
+
+class GMM(SoftClusterer):
+    """Bayesian Gaussian mixture: a row holds the speakers whose posterior is above a threshold.
+
+    scikit-learn's `BayesianGaussianMixture`; the composition function is not used.
+
+    Args:
+        n_speakers: components; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: known to all clusterings, and not used here.
+        covariance_type: of the components: full, tied, diag or spherical.
+        threshold: posterior above which a row holds a speaker; None: 1 / components.
+        n_restarts: restarts; the one of the highest lower bound wins.
+        count_penalty: factor on the penalty of speakers when their number is inferred.
+        max_iter: most iterations.
+        tol: the gain of the lower bound below which the iteration stops.
+        sample_size: rows fitted at most; None: all. Posteriors are those of all rows.
+        random_state: seed.
+    """
+
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "covariance_type": ("spherical", "diag", "tied", "full"),
+        "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        covariance_type: str = "spherical",
+        threshold: float | None = None,
+        n_restarts: int = 3,
+        count_penalty: float = 1.0,
+        max_iter: int = 300,
+        tol: float = 1e-3,
+        sample_size: int | None = 20_000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.covariance_type = covariance_type
+        self.threshold = threshold
+        self.n_restarts = n_restarts
+        self.count_penalty = count_penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_size = sample_size
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.covariance_type not in COVARIANCES:
+            raise ValueError(
+                f"covariance_type must be one of {', '.join(COVARIANCES)}, "
+                f"got {self.covariance_type!r}"
+            )
+        check_number("tol", self.tol)
+        check_integer("n_restarts", self.n_restarts)
+
+    def _mix(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
+        from sklearn.mixture import BayesianGaussianMixture
+
+        # In units of its spread, so that the least variance (1e-6) suits any data.
+        mean = rows.mean(axis=0, dtype=np.float64)
+        spread = float(np.sqrt(((rows - mean) ** 2).mean()))
+        if spread == 0:  # rows that coincide
+            return Mixture(lambda some: np.full((len(some), k), 1 / k), np.tile(mean, (k, 1)))
+        scaled = (rows - mean) / spread
+        model = BayesianGaussianMixture(
+            n_components=k,
+            covariance_type=self.covariance_type,
+            covariance_prior=_prior(scaled, self.covariance_type),
+            reg_covar=LEAST_VARIANCE,
+            n_init=self.n_restarts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=int(generator.integers(2**31)),
+        )
+        with warnings.catch_warnings():
+            # Also of its k-means, where fewer rows are different than there are components.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(scaled)
+
+        def degrees(some: Rows) -> Float64[np.ndarray, "n k"]:
+            size = max(1, BLOCK_VALUES // some.shape[1])
+            blocks = (some[i : i + size] for i in range(0, len(some), size))
+            return np.concatenate([model.predict_proba((x - mean) / spread) for x in blocks])
+
+        return Mixture(degrees, mean + spread * model.means_, bool(model.converged_))
+
+
+def _prior(rows: Float64[np.ndarray, "n p"], covariance_type: str) -> Any:
+    """That of scikit-learn, the covariance of all rows, kept regular: its own fails where n < p."""
+    if covariance_type == "spherical":
+        return float(rows.var(axis=0, ddof=1).mean()) + LEAST_VARIANCE
+    if covariance_type == "diag":
+        return rows.var(axis=0, ddof=1) + LEAST_VARIANCE
+    return np.cov(rows.T).reshape(2 * rows.shape[1:]) + LEAST_VARIANCE * np.eye(rows.shape[1])

@@ -1,0 +1,105 @@
+"""From degrees to sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from diarize.clustering.memberships import Mixture, SoftClusterer, members, use_at_least
+
+from .conftest import unit_mean
+
+
+def test_a_row_holds_whom_it_belongs_to_enough():
+    degrees = np.array([[0.5, 0.4, 0.1], [0.2, 0.2, 0.6], [0.3, 0.35, 0.35], [0.34, 0.33, 0.33]])
+    expected = [[1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0]]
+    assert members(degrees, 1 / 3, 2).astype(int).tolist() == expected
+    assert members(degrees, 0.9, 2).argmax(axis=1).tolist() == [0, 2, 1, 0]  # at least one
+    assert members(degrees, 0.9, 2).sum() == 4
+    assert members(degrees, 0.0, 2).sum(axis=1).tolist() == [2] * 4  # at most two
+    assert members(degrees, 0.0, 1).argmax(axis=1).tolist() == [0, 2, 1, 0]
+    assert members(degrees, 0.0, 9).all()
+
+
+def test_equal_degrees_are_one_speaker():
+    assert members(np.full((2, 4), 0.25), 0.25, 3).tolist() == [[True, False, False, False]] * 2
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 4))
+def test_as_many_speakers_as_there_must_be(seed, k, more):
+    generator = np.random.default_rng(seed)
+    degrees = generator.dirichlet(np.full(k, 0.1), size=k + more)
+    membership = members(degrees, 0.3, 2)
+    before = membership.copy()
+    use_at_least(membership, degrees, k)
+    assert membership.any(axis=0).all()
+    assert membership.any(axis=1).all()
+    if before.any(axis=0).all():
+        assert np.array_equal(before, membership)
+
+
+class Halves(SoftClusterer):
+    """Half of the first value belongs to each of two speakers, the rest to the first."""
+
+    def __init__(
+        self,
+        *,
+        n_speakers=None,
+        min_speakers=None,
+        max_speakers=None,
+        max_set_size=2,
+        compose=unit_mean,
+        threshold=None,
+        count_penalty=1.0,
+        max_iter=5,
+        sample_size=None,
+        random_state=0,
+    ):
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.threshold = threshold
+        self.count_penalty = count_penalty
+        self.max_iter = max_iter
+        self.sample_size = sample_size
+
+    def _mix(self, rows, k, generator):
+        self.seen_ = len(rows)
+
+        def degrees(some):
+            return np.stack([1 - some[:, 0] / 2, some[:, 0] / 2], axis=1)
+
+        return Mixture(degrees, np.zeros((2, rows.shape[1])), converged=self.max_iter > 1)
+
+
+def test_the_threshold_is_one_over_the_speakers_unless_it_is_given():
+    rows = np.array([[1.2], [0.9], [0.2]])
+    assert Halves(n_speakers=2).fit(rows).sets_.to_lists() == [[0], [1], [1]]
+    model = Halves(n_speakers=2, threshold=0.39).fit(rows)
+    assert model.sets_.to_lists() == [[0, 1], [0, 1], [0]]
+
+
+def test_a_sample_is_fitted_and_every_row_is_judged_itself():
+    rows = np.linspace(0, 2, 50)[:, None]
+    model = Halves(n_speakers=2, sample_size=10).fit(rows)
+    assert model.seen_ == model.sampled_ == 10
+    assert model.labels_.tolist() == [0] * 25 + [1] * 25
+
+
+def test_what_has_not_converged_says_so():
+    with pytest.warns(ConvergenceWarning, match="Halves has not converged after max_iter=1"):
+        Halves(n_speakers=2, max_iter=1).fit(np.array([[0.2], [1.5]]))
+
+
+def test_a_threshold_is_a_share():
+    for threshold in (-0.1, 1.1, "half", np.nan):
+        with pytest.raises(ValueError, match="threshold"):
+            Halves(n_speakers=2, threshold=threshold).fit(np.eye(2))
