@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from diarize.cli import backends, cluster, embed, plot, run, score, simulate, train
+from diarize.cli import backends, cluster, embed, plot, run, score, simulate, train, tune
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
 from diarize.version import __version__
 
@@ -32,6 +32,7 @@ for command in (
     cluster.cluster,
     backends.backends,
     simulate.simulate,
+    tune.tune,
 ):
     app.command()(command)
 app.add_typer(train.app, name="train")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
-
-if TYPE_CHECKING:
-    from diarize.formats.embeddings import Embeddings
 
 # What has an option of its own, by the name that a backend knows it by.
 _OWN_OPTIONS = {
@@ -66,6 +63,7 @@ def cluster(
     FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
     """
     from diarize import clustering
+    from diarize.cli.composition import composition
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.files import atomic_output, require_writable
@@ -87,7 +85,7 @@ def cluster(
         require_writable(out)
     content = read_embeddings(file)
     if max_set_size > 1:
-        estimator.set_params(compose=_composition(compose, content, file))
+        estimator.set_params(compose=composition(compose, content, file))
 
     estimator.fit(content.embeddings, true_sets)
     if estimator.sampled_ is not None:
@@ -99,29 +97,3 @@ def cluster(
         return
     with atomic_output(out, "w") as stream:
         stream.write(text)
-
-
-def _composition(name: str, content: Embeddings, file: Path) -> Any:
-    """The function g that `--compose` asks for."""
-    from diarize.clustering.composition import PLAIN
-
-    if name in PLAIN:
-        return PLAIN[name]
-    if name != "model":
-        raise InputError(f"compose {name}: not one of model, {', '.join(PLAIN)}")
-    if content.model is None:
-        raise InputError(
-            f"{file}: no model is named in it; give --compose {', '.join(PLAIN)}, or "
-            "--max-set-size 1"
-        )
-    from diarize.embedding.weights import find_model, load_model, sha256
-
-    model = load_model(content.model)
-    if content.model_sha256 not in (None, sha256(find_model(content.model))):
-        raise InputError(f"{file}: made with other weights than those of {content.model} here")
-    dimension = content.embeddings.shape[1]
-    if dimension != model.config.dim:
-        raise InputError(
-            f"{file}: vectors of {dimension} dimensions, but {content.model} has {model.config.dim}"
-        )
-    return model.compose

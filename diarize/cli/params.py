@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from diarize.errors import InputError
 
@@ -24,7 +24,30 @@ def parse_params(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str
     Raises:
         InputError: no ``=``, no name, a name given twice, or one that belongs elsewhere.
     """
-    params: dict[str, Value] = {}
+    return {name: _parse_value(text) for name, text in _named_texts(pairs, elsewhere)}
+
+
+def parse_space(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, tuple[Value, ...]]:
+    """Candidates of parameters, as ``-p NAME=V1,V2,...`` gives them; else as `parse_params`.
+
+    Raises:
+        InputError: as there, a candidate given twice, or an empty one.
+    """
+    space: dict[str, tuple[Value, ...]] = {}
+    for name, text in _named_texts(pairs, elsewhere):
+        texts = [part.strip() for part in text.split(",")]
+        if "" in texts:
+            raise InputError(f"-p {name}: VALUE,VALUE,... expected, not {text!r}")
+        values = tuple(_parse_value(part) for part in texts)
+        if len(set(values)) < len(values):
+            raise InputError(f"-p {name}: a value is given twice")
+        space[name] = values
+    return space
+
+
+def _named_texts(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Name and text of each pair."""
+    names = set()
     for pair in pairs:
         name, equals, text = pair.partition("=")
         name = name.strip().replace("-", "_")
@@ -32,10 +55,10 @@ def parse_params(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str
             raise InputError(f"-p {pair!r}: NAME=VALUE expected")
         if name in elsewhere:
             raise InputError(f"-p {name}: use {elsewhere[name]}")
-        if name in params:
+        if name in names:
             raise InputError(f"-p {name}: given twice")
-        params[name] = _parse_value(text.strip())
-    return params
+        names.add(name)
+        yield name, text.strip()
 
 
 def _parse_value(text: str) -> Value:

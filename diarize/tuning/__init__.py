@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from diarize.tuning.recordings import Conversation, tune_recordings
 from diarize.tuning.search import METRICS, Outcome, Tuning
 from diarize.tuning.trials import Trial, tune
 
-__all__ = ["METRICS", "Outcome", "Trial", "Tuning", "tune"]
+__all__ = [
+    "METRICS",
+    "Conversation",
+    "Outcome",
+    "Trial",
+    "Tuning",
+    "tune",
+    "tune_recordings",
+]

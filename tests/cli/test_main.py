@@ -29,7 +29,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"diarize {__version__}\n"
     assert run_command(["--help"]) == 0
     shown = capsys.readouterr().out
-    commands = ("run", "score", "embed", "cluster", "backends", "simulate", "train", "plot")
+    commands = ("run", "score", "embed", "cluster", "backends", "simulate", "train", "tune", "plot")
     for name in commands:
         assert re.search(rf"\b{name} ", shown)
         assert run_command([name, "--help"]) == 0

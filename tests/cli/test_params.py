@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diarize.cli.params import parse_params
+from diarize.cli.params import parse_params, parse_space
 from diarize.errors import InputError
 
 
@@ -46,3 +46,24 @@ def test_names() -> None:
 def test_what_cannot_be_used_is_refused(pairs: list[str], reason: str) -> None:
     with pytest.raises(InputError, match=f"^{reason}$"):
         parse_params(pairs, {"n_speakers": "--num-speakers"})
+
+
+def test_candidates_of_a_search() -> None:
+    pairs = ["k = 2, 3,none", "rate=0.5", "soft=true,false"]
+    assert parse_space(pairs, {}) == {"k": (2, 3, None), "rate": (0.5,), "soft": (True, False)}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        (["k=2,,3"], "-p k: VALUE,VALUE,... expected, not '2,,3'"),
+        (["k="], "-p k: VALUE,VALUE,... expected, not ''"),
+        (["k=2,2"], "-p k: a value is given twice"),
+        (["k=2", "k=3"], "-p k: given twice"),
+        (["seed=2"], "-p seed: use --seed"),
+    ],
+)
+def test_a_search_that_cannot_be_read(pairs: list[str], reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_space(pairs, {"seed": "--seed"})
+    assert str(caught.value) == reason

@@ -1,0 +1,160 @@
+"""Options of a backend and of the timeline, tuned on recordings whose turns are known."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from diarize import clustering
+from diarize.errors import InputError
+from diarize.scoring import score_files
+from diarize.tuning.search import Hook, Params, Space, Tuning, search
+from diarize.tuning.trials import declared_space
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+    from diarize.audio import Recording
+    from diarize.pipeline import Diarizer, Embedded
+
+TIMELINE_SPACE: dict[str, Sequence[Any]] = {
+    "switch": (0.1, 0.05, 0.2),
+    "overlap": (0.05, 0.0, 0.1, 0.2),
+    "min_turn": (0.2, 0.1, 0.4),
+}
+"""What is worth tuning of the timeline; the default first."""
+
+_SETTLED = {
+    "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "random_state",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A recording whose turns are known.
+
+    Raises:
+        InputError: nobody speaks in it, so that it has no error rate.
+    """
+
+    recording: Recording
+    reference: Annotation
+
+    def __post_init__(self) -> None:
+        if not self.reference:
+            raise InputError(f"{self.recording.label}: the true turns have no speech in them")
+
+
+def tune_recordings(
+    diarizer: Diarizer,
+    conversations: Sequence[Conversation],
+    *,
+    space: Space | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    hook: Hook | None = None,
+) -> Tuning:
+    """Find the options with the lowest diarization error rate: no collar, overlap scored.
+
+    A recording is embedded once, and clustered once for all options of the timeline. The rate is
+    that of all recordings together, as `diarize score` gives it.
+
+    Args:
+        diarizer: what is not tuned: backend, bounds on speakers, model, seed of the fits.
+        conversations: recordings with their true turns.
+        space: options of the backend and of the timeline, with their candidates; None: those that
+            the backend declares, and `TIMELINE_SPACE`.
+        budget: most combinations tried, drawn by chance where the grid has more; None: all.
+        seed: of that drawing.
+        hook: called as `hook(step, done, total)` now and then, while embedding and while tuning.
+
+    Raises:
+        ValueError: an unknown option, no recordings, or no combination of options that can be used.
+        InputError: a recording that cannot be read.
+    """
+    if not conversations:
+        raise InputError("there are no recordings to tune on")
+    if space is None:
+        space = recordings_space(diarizer)
+    timeline = asdict(diarizer.timeline).keys()
+    # The timeline changes fastest, so that one clustering serves all its options.
+    space = {
+        **{name: candidates for name, candidates in space.items() if name not in timeline},
+        **{name: candidates for name, candidates in space.items() if name in timeline},
+    }
+    settled = next((name for name in space if name in _SETTLED), None)
+    if settled is not None:
+        raise InputError(f"{settled} is no option to be tuned on recordings")
+    of_backend = {name: c[0] for name, c in space.items() if name not in timeline and len(c)}
+    clustering.make(diarizer.backend, **of_backend)  # refuses options that there are not
+    work = _Work(diarizer, conversations, _embed(diarizer, conversations, hook))
+    weights = [work.seconds(number) for number in range(len(conversations))]
+    return search(
+        diarizer.backend, "der", space, work.evaluate, weights, budget=budget, seed=seed, hook=hook
+    )
+
+
+def recordings_space(diarizer: Diarizer) -> dict[str, Sequence[Any]]:
+    """What is worth tuning of its backend and of the timeline."""
+    counted = diarizer.n_speakers is not None
+    return {**declared_space(diarizer.backend, counted=counted), **TIMELINE_SPACE}
+
+
+def _embed(
+    diarizer: Diarizer, conversations: Sequence[Conversation], hook: Hook | None
+) -> list[Embedded]:
+    """Every recording's vectors."""
+    found = []
+    for number, conversation in enumerate(conversations):
+        if hook:
+            hook("embedding", number, len(conversations))
+        found.append(diarizer.embed(conversation.recording))
+    if hook:
+        hook("embedding", len(conversations), len(conversations))
+    return found
+
+
+class _Work:
+    """Diarizes what is embedded with other options; the last clustering is kept."""
+
+    def __init__(
+        self, diarizer: Diarizer, conversations: Sequence[Conversation], embedded: list[Embedded]
+    ) -> None:
+        self.diarizer, self.conversations, self.embedded = diarizer, conversations, embedded
+        self.fitted: dict[int, Any] = {}
+        self.fitted_with: Params | None = None
+
+    def seconds(self, number: int) -> float:
+        """Scored speaker time of a recording's reference."""
+        reference = self.conversations[number].reference
+        return score_files({"": reference}, {"": reference}).total.reference_seconds
+
+    def evaluate(self, params: Params, step: Callable[[], None]) -> list[float]:
+        """The error rate of each recording."""
+        timeline = asdict(self.diarizer.timeline)
+        of_backend = {name: value for name, value in params.items() if name not in timeline}
+        diarizer = copy(self.diarizer)
+        diarizer.params = {**self.diarizer.params, **of_backend}
+        diarizer.timeline = replace(
+            self.diarizer.timeline, **{k: v for k, v in params.items() if k in timeline}
+        )
+        if of_backend != self.fitted_with:
+            self.fitted, self.fitted_with = {}, of_backend
+        rates = []
+        for number, conversation in enumerate(self.conversations):
+            embedded = self.embedded[number]
+            if number not in self.fitted:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    self.fitted[number], _ = diarizer.cluster(embedded, conversation.reference)
+            found = diarizer.decode(embedded, self.fitted[number])
+            rate = score_files({"": conversation.reference}, {"": found}).total.der
+            assert rate is not None  # a reference with speech has one
+            rates.append(rate)
+            step()
+        return rates
