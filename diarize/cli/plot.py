@@ -39,3 +39,34 @@ def timeline(
 
     truth = None if reference is None else load_annotations(reference)
     plot_timeline(load_annotations(file), out, reference=truth)
+
+
+@app.command()
+def clusters(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.npz", help="Vectors: an array `embeddings`.")
+    ],
+    sets: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.json", help="Their sets, as `diarize cluster` writes them."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
+        ),
+    ],
+) -> None:
+    """Draw vectors and their sets in the plane: circles for one speaker, plus signs for several.
+
+    Arrows lead from the speakers to their compositions.
+    """
+    from diarize.errors import InputError
+    from diarize.formats.embeddings import read_embeddings
+    from diarize.formats.sets import read_sets
+    from diarize.report.clusters import plot_clusters
+
+    rows, found = read_embeddings(file).embeddings, read_sets(sets)
+    if len(rows) != len(found):
+        raise InputError(f"{sets}: {len(found)} sets, but {file} has {len(rows)} rows")
+    plot_clusters(rows, found, out)

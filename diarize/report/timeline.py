@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.report.pictures import COLOURS, picture_format, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pyannote.core import Annotation
 
-FORMATS = ("svg", "png", "pdf")
-
-# Okabe and Ito's colours, told apart by colour-blind readers too ("Color Universal Design", 2008);
-# without black and yellow, which are hard to see on white or stand out too much.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 HATCHES = ("", "///", "...", "xxx")  # for each further round through the colours
 OVERLAP = "#D9D9D9"
 
@@ -48,16 +43,10 @@ def plot_timeline(
     Raises:
         InputError: the suffix is none of these, `annotations` is empty, or matplotlib is missing.
     """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise InputError(f"{path}: a picture ends in .{', .'.join(FORMATS)}")
+    picture_format(path)
     if not annotations:
         raise InputError(f"{path}: there is no recording to draw")
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("pictures need matplotlib: pip install 'diarize-sets[plot]'") from error
+    from matplotlib.figure import Figure
 
     panels = _panels(annotations, reference or {})
     heights = [LANE * max(1, len(styles)) + MARGIN for _, _, styles, _ in panels]
@@ -67,10 +56,7 @@ def plot_timeline(
     ).flat
     for axis, (title, annotation, styles, end) in zip(axes, panels, strict=True):
         _draw(axis, title, annotation, styles, end)
-    with matplotlib.rc_context({"svg.hashsalt": "diarize"}), atomic_output(path) as stream:
-        # Without dates and random ids, the same turns give the same bytes.
-        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-        figure.savefig(stream, format=suffix, dpi=150, metadata=dates[suffix])
+    save_figure(figure, path)
 
 
 def _panels(

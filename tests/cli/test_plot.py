@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from diarize.cli import run_command
@@ -39,3 +40,42 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert message.count("\n") == 1
     assert reason in message
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> list[str]:
+    np.savez(tmp_path / "x.npz", embeddings=np.eye(3, 4, dtype=np.float32))
+    (tmp_path / "x.json").write_text('{"sets": [[0], [1], [0, 1]]}')
+    return [str(tmp_path / name) for name in ("x.npz", "x.json")]
+
+
+def test_it_draws_clusters(table: list[str], tmp_path: Path) -> None:
+    for suffix in ("svg", "png", "pdf"):
+        out = tmp_path / f"x.{suffix}"
+        assert run_command(["plot", "clusters", *table, "--out", str(out)]) == 0
+        assert out.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("sets", "out", "reason"),
+    [
+        ('{"sets": [[0]]}', "a.svg", "x.json: 1 sets, but"),
+        ('{"sets": 3}', "a.svg", "x.json: no list 'sets'"),
+        ('{"sets": [[0], [1], []]}', "a.bmp", "a.bmp: a picture ends in"),
+        ('{"sets": [[0], [1], []]}', "no/a.svg", "cannot write"),
+    ],
+)
+def test_clusters_that_cannot_be_drawn_are_refused_in_one_line(
+    table: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    sets: str,
+    out: str,
+    reason: str,
+) -> None:
+    Path(table[1]).write_text(sets)
+    assert run_command(["plot", "clusters", *table, "--out", str(tmp_path / out)]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert reason in message
+    assert len(list(tmp_path.iterdir())) == 2

@@ -9,7 +9,8 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
-from diarize.report.timeline import COLOURS, _clock, _matched, plot_timeline
+from diarize.report.pictures import COLOURS
+from diarize.report.timeline import _clock, _matched, plot_timeline
 
 
 def annotation(*turns: tuple[float, float, str]) -> Annotation:
