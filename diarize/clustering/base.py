@@ -23,6 +23,12 @@ MAX_SPEAKERS = 20
 MOST_SETS = 5000
 """Most sets of speakers looked at: time and memory grow with their number."""
 
+LARGEST = 1e100
+"""Largest value of a row: sums of squares of larger ones may overflow."""
+
+LEAST_SINGLE, MOST_SINGLE = 1e-12, 1e15
+"""Between these lies the largest value of rows that are worked on in float32."""
+
 
 @dataclass(frozen=True)
 class SpeakerBounds:
@@ -258,11 +264,11 @@ class SampledClusterer(Clusterer):
 
 
 def check_rows(X: Any) -> Rows:
-    """X as float32 (kept) or float64, shape (n, p), finite.
+    """X as float32 (kept, unless squares would leave its range) or float64, shape (n, p), finite.
 
     Raises:
         ValueError: X is not a 2-D array of real numbers, has no column, or holds a value that is
-            not finite; the message names the row.
+            not finite or above `LARGEST`; the message names the row.
     """
     rows = np.asarray(X)
     if rows.ndim != 2:
@@ -282,6 +288,13 @@ def check_rows(X: Any) -> Rows:
             row = int(np.argmax(bad.any(axis=1)))
             what = "NaN" if np.isnan(rows[row]).any() else "an infinite value"
             raise ValueError(f"row {row} of X holds {what}")
+    # The squared distances of float32 rows are float32 too.
+    size = max(-float(rows.min(initial=0)), float(rows.max(initial=0)))
+    if size > LARGEST:
+        row = int(np.argmax((np.abs(rows) > LARGEST).any(axis=1)))
+        raise ValueError(f"row {row} of X holds a value beyond {LARGEST:g}")
+    if rows.dtype == np.float32 and size > 0 and not LEAST_SINGLE < size < MOST_SINGLE:
+        return rows.astype(np.float64)
     return rows
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from diarize.cli import run_command
+from diarize.clustering import BACKENDS, make
 
 # Two speakers alone, and both together where max, sum and mean all put them.
 ROWS = np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 4 + [[1.0, 1.0]] * 2, dtype=np.float32)
@@ -110,3 +111,110 @@ def test_a_truth_of_another_length(
     command = ["cluster", vectors, "--backend", "oracle", "--compose", "max", "--out", "-"]
     assert run_command([*command, "--truth", str(tmp_path / "truth.json")]) == 2
     assert "the truth has 1 rows" in capsys.readouterr().err
+
+
+# What every backend must make of odd tables, through the command.
+
+FAST = {"ckm": ["-p", "n_restarts=2", "-p", "max_speakers=4"]}
+
+SINGLE, DOUBLE = np.float32, np.float64
+ODD = {
+    "no row": np.zeros((0, 3), SINGLE),
+    "one row": np.eye(1, 3, dtype=SINGLE),
+    "two rows": np.eye(2, 3, dtype=SINGLE),
+    "three rows": np.eye(3, dtype=SINGLE),
+    "three rows, float64": np.eye(3, dtype=DOUBLE),
+    "equal rows": np.repeat(np.eye(1, 3, dtype=SINGLE), 6, axis=0),
+    "zeros": np.zeros((5, 3), DOUBLE),
+    "duplicates": np.repeat(np.eye(3, dtype=SINGLE), 3, axis=0),
+    "one column": np.arange(5, dtype=DOUBLE)[:, None],
+    "large values": np.eye(4, 3, dtype=SINGLE) * 1e30,
+    "small values": np.eye(4, 3, dtype=SINGLE) * 1e-30,
+    "integers": np.eye(4, 3, dtype=np.int16),
+}
+
+backends = pytest.mark.parametrize("backend", sorted(BACKENDS))
+
+
+def clustered(
+    backend: str, rows: np.ndarray, tmp_path: Path, *more: str, out: str = "-"
+) -> list[str]:
+    """The command for these rows, with a truth where the backend needs one."""
+    np.savez(tmp_path / "odd.npz", embeddings=rows)
+    truth = []
+    if make(backend).needs_truth:
+        sets = [[i % 2] for i in range(len(rows))]
+        (tmp_path / "truth.json").write_text(json.dumps({"sets": sets}))
+        truth = ["--truth", str(tmp_path / "truth.json")]
+    return [
+        "cluster", str(tmp_path / "odd.npz"), "--backend", backend, "--compose", "mean",
+        "--out", out, *truth, *FAST.get(backend, []), *more,
+    ]  # fmt: skip
+
+
+@backends
+@pytest.mark.parametrize("case", ODD)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_odd_tables_are_clustered(
+    backend: str, case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ODD[case]
+    status = run_command(clustered(backend, rows, tmp_path))
+    captured = capsys.readouterr()
+    assert status == 0, captured.err
+    found = json.loads(captured.out)
+    assert len(found["sets"]) == len(rows)
+    assert all(found["sets"])  # nobody is in no set
+    used = {speaker for members in found["sets"] for speaker in members}
+    assert used == set(range(found["n_speakers"]))
+    if case in ("equal rows", "zeros") and not make(backend).needs_truth:
+        assert all(members == found["sets"][0] for members in found["sets"])
+
+
+@backends
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_as_many_speakers_as_rows(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rows in (np.eye(1, 3), np.eye(2, 3), np.eye(3)):
+        status = run_command(clustered(backend, rows, tmp_path, "--num-speakers", str(len(rows))))
+        captured = capsys.readouterr()
+        assert status == 0, captured.err
+        if not make(backend).needs_truth:
+            assert json.loads(captured.out)["n_speakers"] == len(rows)
+
+
+@backends
+def test_rows_that_are_not_finite_are_named(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = np.eye(4)
+    rows[2, 1] = np.nan
+    assert run_command(clustered(backend, rows, tmp_path)) == 2
+    assert "odd.npz: row 2 of 'embeddings'" in capsys.readouterr().err
+
+
+@backends
+def test_more_speakers_than_rows_are_refused(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(clustered(backend, np.eye(3), tmp_path, "--num-speakers", "4")) == 2
+    error = capsys.readouterr().err
+    assert "4 speakers asked for, but there are only 3 rows" in error
+    assert error.count("\n") == 1
+
+
+@backends
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_rows_through_a_sample(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "sample_size" not in make(backend).get_params():
+        return
+    generator = np.random.default_rng(0)
+    rows = np.repeat(np.eye(3), 500, axis=0) + generator.normal(0, 0.02, (1500, 3))
+    command = clustered(backend, rows, tmp_path, "--num-speakers", "3", "-p", "sample_size=60")
+    assert run_command([*command, "--max-set-size", "1"]) == 0
+    captured = capsys.readouterr()
+    assert "clustered 60 of 1500 rows; the others went to the nearest set" in captured.err
+    assert json.loads(captured.out)["sets"] == [[i // 500] for i in range(1500)]

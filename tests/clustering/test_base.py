@@ -62,3 +62,15 @@ def test_rows_that_are_no_numbers_are_named():
     rows[2, 1] = np.nan
     with pytest.raises(ValueError, match="row 2"):
         check_rows(rows)
+
+
+def test_rows_whose_squares_leave_the_range_of_float32_are_widened():
+    for size, kept in ((1.0, True), (1e14, True), (1e-11, True), (1e16, False), (1e-20, False)):
+        rows = np.array([[size, 0.0], [-size, 0.0]], dtype=np.float32)
+        checked = check_rows(rows)
+        assert checked.dtype == (np.float32 if kept else np.float64)
+        assert np.array_equal(checked, rows)
+    assert check_rows(np.zeros((3, 2), np.float32)).dtype == np.float32
+    assert check_rows(np.zeros((0, 2), np.float32)).dtype == np.float32
+    with pytest.raises(ValueError, match=r"row 1 of X holds a value beyond 1e\+100"):
+        check_rows([[1.0], [-1e120]])
