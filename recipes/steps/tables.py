@@ -54,7 +54,7 @@ SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
         "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
     },
     "ac": {"distance_threshold": (None, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
-    "ckm": {"n_speakers": (None, 4, 5, 6, 7), "set_penalty": (0.0, 0.05, 0.1)},
+    "ckm": {"n_speakers": (None, 4, 5, 6, 7)},
     "fcm": {
         "n_speakers": (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40),
         "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0),
