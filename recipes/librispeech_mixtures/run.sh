@@ -20,7 +20,7 @@ sizes='2:150 2:750 2:1500 2:7500 2:15000 3:250 3:1250 3:2500'
 stage=0 stop_stage=6
 . "$(dirname "$0")/../steps/parse_options.sh"
 mkdir -p "$work"
-valid_size=150 budget=()
+valid_size=150 budget=() openslr=https://www.openslr.org/resources/12
 if $smoke; then
   speech=$work/voices trials=2 sizes='2:30 3:25' valid_size=30 budget=(--budget 2)
 fi
@@ -36,7 +36,7 @@ if wanted 0 'data'; then
     (
       cd "$work"
       for file in md5sum.txt dev-clean.tar.gz test-clean.tar.gz; do
-        curl --fail --location --continue-at - --remote-name "https://www.openslr.org/resources/12/$file"
+        curl --fail --location --continue-at - --remote-name "$openslr/$file"
       done
       md5sum --check --ignore-missing md5sum.txt >&2
       for file in *-clean.tar.gz; do tar -xzf "$file"; done
@@ -45,14 +45,17 @@ if wanted 0 'data'; then
   if [ -n "$librispeech" ]; then python "$here/prepare.py" "$librispeech" "$speech"; fi
   if $smoke; then python "$here/voices.py" "$speech"; fi
 fi
-# The lists of words below are meant to be split.
+# shellcheck disable=SC2086  # below, lists of words are meant to be split
+draw() { # PART SPLIT SIZES
+  python "$here/trials.py" "$speech" "$work/$1" --split "$2" --pool $pool --trials "$trials" \
+    --seed "$seed" --sizes $3
+}
 # shellcheck disable=SC2086
-draw() { python "$here/trials.py" "$speech" "$work/$1" --split "$2" --pool $pool --trials "$trials" --seed "$seed" --sizes $3; }
+embed() { # FOLDER SPLIT MODEL
+  python "$here/embed.py" "$speech" "$1" --split "$2" --pool $pool --model "$3"
+}
 # shellcheck disable=SC2086
-embed() { python "$here/embed.py" "$speech" "$1" --split "$2" --pool $pool --model "$3"; }
-# experiment STAGE WORK MODEL METHODS
-# shellcheck disable=SC2086
-experiment() {
+experiment() { # STAGE WORK MODEL METHODS
   python "$here/experiment.py" "$1" "$2" --model "$3" --methods $4 --sizes $sizes --seed "$seed" \
     --valid-size "$valid_size" "${budget[@]}" --processes "$processes"
 }
@@ -87,6 +90,7 @@ if $without_g && wanted 6 'the baselines on an f that was trained without g'; th
   done
   embed "$other/valid" "$valid_split" "$other/model.safetensors"
   embed "$other/test" "$test_split" "$other/model.safetensors"
+  echo '# The baselines on an f that was trained without g'
   for part in tune cluster print; do
     experiment "$part" "$other" "$other/model.safetensors" "$baselines"
   done
