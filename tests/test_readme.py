@@ -42,6 +42,7 @@ def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for name in ("a.flac", "b.flac"):
         soundfile.write(tmp_path / name, samples[: 5 * SAMPLE_RATE], SAMPLE_RATE)
     write_m4a(tmp_path / "interview.m4a", samples[: 8 * SAMPLE_RATE])
+    np.savez(tmp_path / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -88,7 +89,7 @@ def test_every_python_block_works(
 
 def test_every_option_exists(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
     known: dict[str, set[str]] = {}
-    for command in ("run", "score", "embed", "cluster", "simulate", "plot timeline"):
+    for command in ("run", "score", "embed", "cluster", "tune", "simulate", "plot timeline"):
         assert run_command([*command.split(), "--help"]) == 0
         known[command] = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
     rows = [line.split(" | ")[0] for line in readme.splitlines() if line.startswith("| `-")]
