@@ -134,6 +134,33 @@ def test_no_exhaustive_start_is_better(make_world):
     assert model.ssd_ <= run.objective().min() * (1 + 1e-6)
 
 
+def test_the_best_restart_is_followed_to_the_end(make_world):
+    world = make_world(n=90, k=3, share=0.6, noise=1.2)
+    options = {"n_speakers": 3, "compose": unit_mean, "n_restarts": 10, "random_state": 0}
+    model = CKM(**options).fit(world.rows)
+    assert model.converged_
+    # From its answer on, ever smaller steps find nothing more.
+    run = start(world.rows, model.centroids_[None], unit_mean)
+    while not run.monitor.settled.all() and run.monitor.iterations[0] < 100:
+        run.alternate(1e-13, 3)
+    assert model.ssd_ <= run.objective()[0] * (1 + 1e-7)
+
+
+@pytest.mark.parametrize(("k", "d"), [(10, 2), (6, 3), (5, 4)])
+def test_many_speakers_and_large_sets(k, d):
+    generator = np.random.default_rng(k)
+    parts = np.linalg.qr(generator.normal(size=(24, 24)))[0][:k]
+    sets = enumerate_sets(k, d)
+    rows = compose_sets(unit_mean, parts, np.repeat(sets, 3, axis=0))
+    rows = unit(rows + 0.05 * generator.normal(size=rows.shape) / 24**0.5)
+    model = CKM(n_speakers=k, max_set_size=d, compose=unit_mean, n_restarts=30, random_state=0).fit(
+        rows
+    )
+    assert model.n_speakers_ == k
+    truth = SpeakerSets(np.repeat(sets, 3, axis=0))
+    assert np.array_equal(model.sets_.subsumption(), truth.subsumption())
+
+
 def test_thinning_the_restarts_does_not_harm(make_world, monkeypatch):
     world = make_world(n=150, k=5, share=0.6, noise=0.7)
     options = {"n_speakers": 5, "compose": unit_mean, "random_state": 0}
