@@ -68,7 +68,7 @@ def tune_recordings(
         diarizer: what is not tuned: backend, bounds on speakers, model, seed of the fits.
         conversations: recordings with their true turns.
         space: options of the backend and of the timeline, with their candidates; None: those that
-            the backend declares, and `TIMELINE_SPACE`.
+            `recordings_space` gives.
         budget: most combinations tried, drawn by chance where the grid has more; None: all.
         seed: of that drawing.
         hook: called as `hook(step, done, total)` now and then, while embedding and while tuning.
@@ -100,9 +100,11 @@ def tune_recordings(
 
 
 def recordings_space(diarizer: Diarizer) -> dict[str, Sequence[Any]]:
-    """What is worth tuning of its backend and of the timeline."""
+    """What is worth tuning of its backend and of the timeline, but for numbers of clusters."""
     counted = diarizer.n_speakers is not None
-    return {**declared_space(diarizer.backend, counted=counted), **TIMELINE_SPACE}
+    declared = declared_space(diarizer.backend, counted=counted)
+    of_backend = {name: c for name, c in declared.items() if not name.startswith("n_")}
+    return {**of_backend, **TIMELINE_SPACE}
 
 
 def _embed(

@@ -100,8 +100,9 @@ def search(
         evaluate: gives the score of each trial for a combination, and calls what it is given after
             every trial; a ValueError says that the combination cannot be used.
         weights: how much each trial counts.
-        budget: most combinations tried; None: all.
-        seed: of the sample, where the budget does not cover the grid.
+        budget: most combinations tried; None: all. Where it does not cover the grid, the first
+            combination is among them (the defaults, if they stand first), the others are drawn.
+        seed: of that drawing.
         hook: called as `hook("tuning", done, total)`, in trials.
 
     Raises:
@@ -150,8 +151,8 @@ class _Steps:
 
 
 def _sample(total: int, size: int, seed: int) -> Sequence[int]:
-    """Different numbers below `total`, ascending; the grid may be too large to be listed."""
-    draw, numbers = Random(seed), set[int]()
+    """0 and other numbers below `total`, ascending; the grid may be too large to be listed."""
+    draw, numbers = Random(seed), {0}
     while len(numbers) < size:
         numbers.add(draw.randrange(total))
     return sorted(numbers)

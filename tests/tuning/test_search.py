@@ -64,7 +64,8 @@ def test_a_budget_is_a_sample_without_repetition(budget: int) -> None:
     assert len(first) == min(budget, 6)
     assert all(row in GRID for row in first)
     assert sum(first.count(row) for row in first) == len(first)
-    assert (samples == [first] * 9) == (budget >= 6)
+    assert (samples == [first] * 9) == (budget == 1 or budget >= 6)
+    assert all(sample[0] == GRID[0] for sample in samples)  # the defaults, if they stand first
 
 
 def test_a_grid_too_large_to_be_listed() -> None:
