@@ -46,34 +46,39 @@ FULL_CAP = 750
 """Most rows that CAP clusters in full; of more, it clusters CAP_SAMPLE [paper, section 6.3]."""
 CAP_SAMPLE = 150
 
-SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
-    # In the paper k is tuned as the others are (None: inferred for each trial), and no method is
-    # told the number of speakers.
-    "gcr": {
-        "n_base_clusters": (None, 8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
-        "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
-    },
-    "ac": {"distance_threshold": (None, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
-    "ckm": {"n_speakers": (None, 4, 5, 6, 7)},
-    "fcm": {
-        "n_speakers": (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40),
-        "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0),
-    },
-    "gmm": {
-        "n_speakers": (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40),
-        "covariance_type": ("spherical", "diag", "tied"),
-    },
+_PENALTIES = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0)
+_CLUSTERS = (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40)
+
+SPACES: dict[str, tuple[dict[str, tuple[Any, ...]], ...]] = {
+    # In the paper k is tuned as the others are, and no method is told the number of speakers.
+    # Where clusters can be counted anew in each trial, that is a candidate as well.
+    "ckm": ({"n_speakers": (None, 4, 5, 6, 7)},),
+    "gcr": (
+        {
+            "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
+            "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
+        },
+        {"count_penalty": _PENALTIES, "threshold": (None, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)},
+    ),
+    "ac": (
+        {"distance_threshold": (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
+        {"count_penalty": _PENALTIES},
+    ),
+    "ap": (
+        {"preference": (-0.5, -0.75, -1.0, -1.25, -1.5, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0)},
+        {"count_penalty": _PENALTIES},
+    ),
+    "fcm": ({"n_speakers": _CLUSTERS, "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)},),
+    "gmm": ({"n_speakers": _CLUSTERS, "covariance_type": ("spherical", "diag", "tied")},),
 }
-"""Candidates where they are not those that the class declares."""
+"""Grids of candidates where they are not those that the class declares."""
 
 
 def as_published(method: str, n: int) -> dict[str, Any]:
     """What the paper fixes for n rows: no bound on clusters, no sample but that of CAP."""
     if method == "cap":
         return {"sample_size": None if n <= FULL_CAP else CAP_SAMPLE}
-    if method in ("ap", "ac"):
-        return {"sample_size": None, "max_speakers": n}
-    return {"sample_size": None} if method == "gcr" else {}
+    return {"sample_size": None, "max_speakers": n} if method in ("gcr", "ap", "ac") else {}
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def tune_methods(
         seed: of the methods.
         title: a preset is called METHOD-TITLE.
         n: size of the validation trials.
-        budget: most combinations that are tried of a method; None: all.
+        budget: most combinations that are tried of a grid; None: all.
         processes: methods tuned at a time.
     """
     trials = read_trials(work / "valid" / f"d2_n{n}")
@@ -132,17 +137,20 @@ def tune_methods(
 
     def tune_one(method: str) -> None:
         fixed = as_published(method, n)
-        space = SPACES.get(method) or clustering.make(method).tunables
-        space = {**space, **{name: (value,) for name, value in fixed.items()}}
-        found = tune(method, trials, compose=compose, space=space, budget=budget, seed=seed)
-        table = [(_without(o.params, fixed), o.score, o.standard_error) for o in found.table]
+        tried = []
+        for grid in SPACES.get(method) or (clustering.make(method).tunables,):
+            space = {**grid, **{name: (value,) for name, value in fixed.items()}}
+            found = tune(method, trials, compose=compose, space=space, budget=budget, seed=seed)
+            tried += [o for o in found.table if o.failure is None]
+        tried.sort(key=lambda outcome: -outcome.score)  # stable: of equals the first
+        table = [(_without(o.params, fixed), o.score, o.standard_error) for o in tried]
         lines = [f"{json.dumps(params)}\t{cri:.4f}\t{se:.4f}\n" for params, cri, se in table]
         _write(presets / f"{method}.tsv", "params\tcri\tse\n" + "".join(lines))
         source = (
             f"{len(trials)} validation trials of {n} rows in sets of up to 2, best mean CRI "
-            f"({found.score:.4f}) of {len(table)} combinations."
+            f"({table[0][1]:.4f}) of {len(table)} combinations."
         )
-        preset = Preset(f"{method}-{title}", method, _without(found.params, fixed), source)
+        preset = Preset(f"{method}-{title}", method, table[0][0], source)
         _write(presets / f"{method}.json", preset_text(preset))
 
     wanted = [m for m in methods if m in TUNED and not (presets / f"{m}.json").exists()]
