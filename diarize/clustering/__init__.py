@@ -13,6 +13,7 @@ from typing import Any
 BACKENDS: dict[str, str] = {
     "ckm": "diarize.clustering.ckm:CKM",
     "gcr": "diarize.clustering.gcr:GCR",
+    "cap": "diarize.clustering.cap:CAP",
     "ac": "diarize.clustering.agglomerative:Agglomerative",
     "ap": "diarize.clustering.ap:AP",
     "fcm": "diarize.clustering.fcm:FCM",
