@@ -53,6 +53,13 @@ SPACES: dict[str, tuple[dict[str, tuple[Any, ...]], ...]] = {
     # In the paper k is tuned as the others are, and no method is told the number of speakers.
     # Where clusters can be counted anew in each trial, that is a candidate as well.
     "ckm": ({"n_speakers": (None, 4, 5, 6, 7)},),
+    "cap": (
+        {
+            "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0, -8.0, -10.0),
+            "squared": (True, False),
+        },
+        {"count_penalty": (0.5, 0.7, 1.0, 1.4, 2.0)},
+    ),
     "gcr": (
         {
             "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
