@@ -134,7 +134,7 @@ def estimator(name: str, k: int, seed: int) -> Any:
         from sklearn.mixture import BayesianGaussianMixture
 
         return BayesianGaussianMixture(
-            n_components=k, covariance_type="spherical", n_init=3, max_iter=300, random_state=seed
+            n_components=k, covariance_type="full", max_iter=300, random_state=seed
         ).fit
     import skfuzzy  # type: ignore[import-not-found,unused-ignore]
 

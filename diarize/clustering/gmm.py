@@ -33,7 +33,8 @@ class GMM(SoftClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: known to all clusterings, and not used here.
-        covariance_type: of the components: full, tied, diag or spherical.
+        covariance_type: of the components: full, tied (one for all), diag or spherical. The prior
+            of the last two is so strong where dimensions are many that few rows are not told apart.
         threshold: posterior above which a row holds a speaker; None: 1 / components.
         n_restarts: restarts; the one of the highest lower bound wins.
         count_penalty: factor on the penalty of speakers when their number is inferred.
@@ -44,7 +45,7 @@ class GMM(SoftClusterer):
     """
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "covariance_type": ("spherical", "diag", "tied", "full"),
+        "covariance_type": ("full", "tied", "diag", "spherical"),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
 
@@ -56,9 +57,9 @@ class GMM(SoftClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
-        covariance_type: str = "spherical",
+        covariance_type: str = "full",
         threshold: float | None = None,
-        n_restarts: int = 3,
+        n_restarts: int = 1,
         count_penalty: float = 1.0,
         max_iter: int = 300,
         tol: float = 1e-3,

@@ -21,6 +21,7 @@ def test_it_answers_what_scikit_learn_answers(covariance_type):
         covariance_type=covariance_type,
         threshold=0.35,
         compose=unit_mean,
+        n_restarts=3,
         tol=1e-8,
         max_iter=3000,
         random_state=0,
