@@ -22,8 +22,8 @@ from diarize.formats.rttm import read_rttm
 from diarize.pipeline import STEP, WINDOW
 
 MOST = 8  # speakers looked for
-REFERENCES = 10  # sets of rows without clusters, for the gap statistic
-RESTARTS = 20
+REFERENCES = 4  # sets of rows without clusters, for the gap statistic
+RESTARTS = 10
 
 
 def read_conversations(folder: Path, model: Any) -> list[tuple[int, np.ndarray]]:

@@ -34,8 +34,8 @@ from diarize.tuning import Trial, tune
 
 Compose = Callable[[Any, Any], Any]
 
-COMPOSITIONAL = ("gcr", "cap", "ckm")
-BASELINES = ("ap", "ac", "fcm", "gmm")
+COMPOSITIONAL = ("gcr", "gcr-counting", "cap", "ckm", "ckm-counting")
+BASELINES = ("ap", "ac", "ac-counting", "fcm", "gmm")
 CENTROIDS = "centroids"
 """No method: rows go to the nearest composition of the true centroids, so f and g alone err."""
 TUNED = (*COMPOSITIONAL, *BASELINES)
@@ -49,43 +49,39 @@ CAP_SAMPLE = 150
 _PENALTIES = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0)
 _CLUSTERS = (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40)
 
-SPACES: dict[str, tuple[dict[str, tuple[Any, ...]], ...]] = {
+SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
     # In the paper k is tuned as the others are, and no method is told the number of speakers.
-    # Where clusters can be counted anew in each trial, that is a candidate as well.
-    "ckm": ({"n_speakers": (None, 4, 5, 6, 7)},),
-    "cap": (
-        {
-            "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0, -8.0, -10.0),
-            "squared": (True, False),
-        },
-        {"count_penalty": (0.5, 0.7, 1.0, 1.4, 2.0)},
-    ),
-    "gcr": (
-        {
-            "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
-            "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
-        },
-        {"count_penalty": _PENALTIES, "threshold": (None, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)},
-    ),
-    "ac": (
-        {"distance_threshold": (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
-        {"count_penalty": _PENALTIES},
-    ),
-    "ap": (
-        {"preference": (-0.5, -0.75, -1.0, -1.25, -1.5, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0)},
-        {"count_penalty": _PENALTIES},
-    ),
-    "fcm": ({"n_speakers": _CLUSTERS, "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)},),
-    "gmm": ({"n_speakers": _CLUSTERS, "covariance_type": ("spherical", "diag", "tied")},),
+    "ckm": {"n_speakers": (4, 5, 6, 7)},
+    "cap": {
+        "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0, -8.0, -10.0),
+        "squared": (True, False),
+    },
+    "gcr": {
+        "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
+        "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
+    },
+    "ap": {"preference": (-0.5, -0.75, -1.0, -1.25, -1.5, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0)},
+    "ac": {"distance_threshold": (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
+    "fcm": {"n_speakers": _CLUSTERS, "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)},
+    "gmm": {"n_speakers": _CLUSTERS, "covariance_type": ("spherical", "diag", "tied")},
+    # Not in the paper: the same, but clusters are counted anew in each trial.
+    "ckm-counting": {"count_penalty": (1.0,)},
+    "gcr-counting": {
+        "count_penalty": _PENALTIES,
+        "threshold": (None, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9),
+    },
+    "ac-counting": {"count_penalty": _PENALTIES},
 }
-"""Grids of candidates where they are not those that the class declares."""
+"""What is tuned; where a method is not listed, what its class declares."""
 
 
 def as_published(method: str, n: int) -> dict[str, Any]:
     """What the paper fixes for n rows: no bound on clusters, no sample but that of CAP."""
     if method == "cap":
         return {"sample_size": None if n <= FULL_CAP else CAP_SAMPLE}
-    return {"sample_size": None, "max_speakers": n} if method in ("gcr", "ap", "ac") else {}
+    if _backend(method) in ("gcr", "ap", "ac"):
+        return {"sample_size": None, "max_speakers": n}
+    return {}
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def tune_methods(
         seed: of the methods.
         title: a preset is called METHOD-TITLE.
         n: size of the validation trials.
-        budget: most combinations that are tried of a grid; None: all.
+        budget: most combinations that are tried of a method; None: all.
         processes: methods tuned at a time.
     """
     trials = read_trials(work / "valid" / f"d2_n{n}")
@@ -144,24 +140,27 @@ def tune_methods(
 
     def tune_one(method: str) -> None:
         fixed = as_published(method, n)
-        tried = []
-        for grid in SPACES.get(method) or (clustering.make(method).tunables,):
-            space = {**grid, **{name: (value,) for name, value in fixed.items()}}
-            found = tune(method, trials, compose=compose, space=space, budget=budget, seed=seed)
-            tried += [o for o in found.table if o.failure is None]
-        tried.sort(key=lambda outcome: -outcome.score)  # stable: of equals the first
-        table = [(_without(o.params, fixed), o.score, o.standard_error) for o in tried]
+        space = SPACES.get(method) or clustering.make(_backend(method)).tunables
+        space = {**space, **{name: (value,) for name, value in fixed.items()}}
+        found = tune(
+            _backend(method), trials, compose=compose, space=space, budget=budget, seed=seed
+        )
+        table = [(_without(o.params, fixed), o.score, o.standard_error) for o in found.table]
         lines = [f"{json.dumps(params)}\t{cri:.4f}\t{se:.4f}\n" for params, cri, se in table]
         _write(presets / f"{method}.tsv", "params\tcri\tse\n" + "".join(lines))
         source = (
             f"{len(trials)} validation trials of {n} rows in sets of up to 2, best mean CRI "
             f"({table[0][1]:.4f}) of {len(table)} combinations."
         )
-        preset = Preset(f"{method}-{title}", method, table[0][0], source)
+        preset = Preset(f"{method}-{title}", _backend(method), table[0][0], source)
         _write(presets / f"{method}.json", preset_text(preset))
 
     wanted = [m for m in methods if m in TUNED and not (presets / f"{m}.json").exists()]
     _in_parallel(processes, [(tune_one, (method,)) for method in wanted])
+
+
+def _backend(method: str) -> str:
+    return method.partition("-")[0]
 
 
 def _without(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -209,7 +208,7 @@ def _cluster(
         sets = _sets(method, params, compose, trial)
         seconds = time.process_time() - begin
     content = {
-        "backend": method,
+        "backend": _backend(method),
         "n_speakers": sets.n_speakers,
         "seconds": round(seconds, 3),
         "params": params,
@@ -222,7 +221,7 @@ def _cluster(
 def _sets(method: str, params: dict[str, Any], compose: Compose, trial: Trial) -> SpeakerSets:
     if method == CENTROIDS:
         return _nearest_true(trial, compose, params["max_set_size"])
-    estimator = clustering.make(method, compose=compose, **params)
+    estimator = clustering.make(_backend(method), compose=compose, **params)
     return estimator.fit(trial.rows, trial.truth if estimator.needs_truth else None).sets_
 
 
@@ -373,7 +372,8 @@ class _Table:
 
 
 def _name(method: str) -> str:
-    return TITLES.get(method, method.upper())
+    backend, _, variant = method.partition("-")
+    return TITLES.get(method, backend.upper() + (f", {variant}" if variant else ""))
 
 
 def _print_header(columns: Sequence[str]) -> None:

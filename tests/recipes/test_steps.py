@@ -95,14 +95,14 @@ def work(tmp_path: Path) -> Path:
 def test_from_trials_to_tables(
     tables: ModuleType, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    methods = ["gcr", "ac", "osc", "centroids"]
+    methods = ["gcr", "gcr-counting", "ac", "osc", "centroids"]
     tables.tune_methods(work, middle, methods, 0, n=30, title="corners")
     assert json.loads((work / "presets" / "gcr.json").read_text())["name"] == "gcr-corners"
     assert not (work / "presets" / "osc.json").exists()  # there is nothing to tune
     # Bounds and samples are the experiment's: they are not what tuning has found.
     ac = json.loads((work / "presets" / "ac.json").read_text())["params"]
-    assert len(ac) == 1 and not {"sample_size", "max_speakers"} & set(ac)
-    assert (work / "presets" / "gcr.tsv").read_text().count("\n") == 1 + 11 * 11 + 12 * 7
+    assert set(ac) == {"distance_threshold"}
+    assert (work / "presets" / "gcr.tsv").read_text().count("\n") == 1 + 11 * 11
 
     tables.cluster_trials(work, middle, methods, 2, [30], 0)
     scores = tables.score_trials(work)
@@ -124,6 +124,7 @@ def test_from_trials_to_tables(
     assert "| method | n = 30 | paper |\n|---|---|---|\n| GCR | " in printed
     assert ") | 94.6 (1.1) |" in printed
     assert "| true centroids | 100.0 (0.0) |  |" in printed
+    assert "| GCR, counting | " in printed
     assert "| GCR - AC | +" in printed
     assert "| OSC |  |  |" in printed  # the truth was handed to it: no adjusted Rand index
 
