@@ -63,7 +63,7 @@ SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
     "ap": {"preference": (-0.5, -0.75, -1.0, -1.25, -1.5, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0)},
     "ac": {"distance_threshold": (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
     "fcm": {"n_speakers": _CLUSTERS, "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)},
-    "gmm": {"n_speakers": _CLUSTERS, "covariance_type": ("spherical", "diag", "tied")},
+    "gmm": {"n_speakers": _CLUSTERS, "covariance_type": ("full", "tied", "diag", "spherical")},
     # Not in the paper: the same, but clusters are counted anew in each trial.
     "ckm-counting": {"count_penalty": (1.0,)},
     "gcr-counting": {
