@@ -98,7 +98,8 @@ class Plan:
 
     def __call__(self, xp: ModuleType, g: Compose | None, centroids: Any) -> Any:
         """Centroids (r, m, p) of the sets in the type of `centroids` (r, k, p)."""
-        made = [_average(xp, r(xp, g, centroids)) for r in self._recursions]
+        with np.errstate(divide="ignore", invalid="ignore"):  # g of opposites may be undefined
+            made = [_average(xp, r(xp, g, centroids)) for r in self._recursions]
         return _take(xp.concatenate(made, axis=1), self._order)
 
     def evaluate(

@@ -78,8 +78,10 @@ def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
     assert fit(world.rows, sample_size=2, n_speakers=5, random_state=0).n_speakers_ == 5
 
 
-def test_the_order_of_rows_does_not_matter(make_world):
+def test_order_and_rotation_of_the_rows_do_not_matter(make_world):
     world = make_world(n=60, k=3, noise=0.8)
-    order = np.random.default_rng(0).permutation(60)
-    plain, mixed = fit(world.rows).sets_, fit(world.rows[order]).sets_
+    generator = np.random.default_rng(0)
+    order = generator.permutation(60)
+    rotation = np.linalg.qr(generator.normal(size=(16, 16)))[0]
+    plain, mixed = fit(world.rows).sets_, fit(world.rows[order] @ rotation).sets_
     assert plain[order].by_first_appearance() == mixed

@@ -17,6 +17,7 @@ from diarize.clustering.gcr import (
     merged_step_by_step,
     nearest_compositions,
 )
+from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
 
@@ -60,6 +61,41 @@ def test_greedy_is_exact_where_mixtures_are_clear(make_world, k, d, seed):
     inside = [[a >= b for b in sets] for a in sets]
     assert model.sets_.subsumption().tolist() == inside
     assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+
+
+def algorithm_4(means, g, d, threshold):
+    """The paper's loop, cluster by cluster; what each cluster stands for in the end."""
+    k = len(means)
+    compositions = [frozenset(c) for size in range(2, d + 1) for c in combinations(range(k), size)]
+    sets = np.array([[j in c for j in range(k)] for c in compositions])
+    centers = dict(zip(compositions, compose_sets(g, means, sets), strict=True))
+    nearest = {}
+    for j in range(k):
+        others = [c for c in compositions if j not in c]
+        nearest[j] = min(others, key=lambda c, j=j: np.linalg.norm(means[j] - centers[c]))
+    distance = {j: np.linalg.norm(means[j] - centers[nearest[j]]) for j in range(k)}
+    singletons, composed = set(), set()  # S, T
+    stands_for = {j: {j} for j in range(k)}
+    for j in sorted(range(k), key=distance.__getitem__):
+        if distance[j] >= threshold or j in singletons or nearest[j] & composed:
+            break
+        stands_for[j] = set(nearest[j])
+        singletons |= nearest[j]
+        composed.add(j)
+    return stands_for
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_step_is_that_of_algorithm_4(seed):
+    generator = np.random.default_rng(seed)
+    d = 2 + seed % 2
+    rows = np.repeat(unit(generator.normal(size=(8, 3))), 3, axis=0)  # base clusters of equal rows
+    threshold = float(generator.choice([0.2, 0.4, 0.8]))
+    model = GCR(n_base_clusters=8, threshold=threshold, max_set_size=d, compose=unit_mean)
+    model.fit(rows)
+    expected = algorithm_4(rows[::3], unit_mean, d, threshold)
+    truth = SpeakerSets.from_lists([sorted(expected[j]) for j in np.repeat(range(8), 3)])
+    assert model.sets_ == truth.by_first_appearance()
 
 
 def test_the_first_contradiction_ends_the_loop():

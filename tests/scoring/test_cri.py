@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.scoring import compositional_rand_index
+from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.scoring.cri import Agreement, frame_agreement
 from diarize.scoring.elements import decompose
 from diarize.sets import SpeakerSets
@@ -37,6 +38,17 @@ def test_equals_the_double_loop(rows: list[tuple[set[int], set[int]]]) -> None:
         SpeakerSets.from_lists(inferred), SpeakerSets.from_lists(truth)
     )
     assert found == expected.agreeing / expected.pairs
+
+
+@pytest.mark.parametrize("index", [compositional_rand_index, adjusted_rand_index])
+def test_names_of_speakers_and_the_order_of_rows_do_not_matter(
+    index: Callable[[SpeakerSets, SpeakerSets], float],
+) -> None:
+    generator = np.random.default_rng(0)
+    inferred, truth = (generator.random((40, k)) < 0.4 for k in (3, 5))
+    rows, names = generator.permutation(40), generator.permutation(5)
+    expected = index(SpeakerSets(inferred), SpeakerSets(truth))
+    assert index(SpeakerSets(inferred[rows]), SpeakerSets(truth[rows][:, names])) == expected
 
 
 @pytest.mark.parametrize("clusters", [5, 400])
