@@ -143,7 +143,7 @@ def time_cap(seed: int) -> None:
         print(f"{n:6} {maximum:9.4f} {one:10.4f} {one / maximum:6.2f}", flush=True)
     print(f"{'n':>6} {'iterations':>10} {'seconds':>9} {'MiB':>6}")
     for n, limits in ((150, "2 s"), (750, "180 s, 6144 MiB")):
-        found = in_child("cap", n, seed, max_iter=60)
+        found = in_child("cap", n, seed, max_iter=60, convergence_window=60)
         print(
             f"{n:6} {found['iterations']:10} {found['seconds']:9.2f} {found['mib']:6.0f}   "
             f"(limit {limits})",
