@@ -1,6 +1,6 @@
 """Train f and g together on episodes of characters; goes on where it stopped, also to more steps.
 
-python train.py DIR WORK [--steps 5000] [--cooldown 1500] [--seed 0]
+python -m omniglot.train DIR WORK [--steps 12000] [--cooldown 3500] [--seed 0]
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PHASES = ((0, 5, 32), (200, 8, 32), (2000, 10, CANVAS))
 Easy episodes come first, on small canvases, which are faster.
 """
 
-EVERY = 100
+EVERY = 250
 """Steps between two checkpoints and reports."""
 
 
@@ -111,7 +111,8 @@ def train(
             torch.save(state, work / "checkpoint.tmp")
             os.replace(work / "checkpoint.tmp", checkpoint)
     averaged.eval()
-    save_model(averaged, work / "model.pt")
+    if done < steps or not (work / "model.pt").is_file():
+        save_model(averaged, work / "model.pt")
     return averaged
 
 
@@ -130,8 +131,8 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("work", type=Path)
-    parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--cooldown", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=12000)
+    parser.add_argument("--cooldown", type=int, default=3500)
     parser.add_argument("--channels", type=int, default=CHANNELS)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
