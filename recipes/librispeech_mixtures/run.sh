@@ -36,7 +36,9 @@ if wanted 0 'data'; then
     (
       cd "$work"
       for file in md5sum.txt dev-clean.tar.gz test-clean.tar.gz; do
-        curl --fail --location --continue-at - --remote-name "$openslr/$file"
+        [ -e "$file" ] && continue
+        curl --fail --location --continue-at - --output "$file.part" "$openslr/$file"
+        mv "$file.part" "$file"
       done
       md5sum --check --ignore-missing md5sum.txt >&2
       for file in *-clean.tar.gz; do tar -xzf "$file"; done
