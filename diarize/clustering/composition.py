@@ -211,16 +211,19 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
     a, b = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, b))
     reasons: list[str] = []
     torch: Any = sys.modules.get("torch")  # a g of torch has imported it
-    if isinstance(compose, torch.nn.Module if torch else ()) and any(
-        value.device.type != "cpu" for value in compose.parameters()
-    ):
-        # g is small: a copy on the CPU saves the way to another device and back at every step.
-        compose = deepcopy(compose).cpu()
+    if isinstance(compose, torch.nn.Module if torch else ()):
+        # g is small: a copy on the CPU saves the way to another device and back at every step, and
+        # in float64 a descent does not end where the rounding of g begins.
+        module: Any = deepcopy(compose).cpu()
+        compose = module
+        trials = [(deepcopy(module).double(), torch.float64), (module, torch.float32)]
+    else:
+        trials = [(compose, dtype) for dtype in ((torch.float64, torch.float32) if torch else ())]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of trials that are allowed to fail
-        for dtype in (torch.float64, torch.float32) if torch else ():
+        for function, dtype in trials:
             try:
-                result = compose(
+                result = function(
                     torch.from_numpy(a).to(dtype).requires_grad_(), torch.from_numpy(b).to(dtype)
                 )
             except Exception as error:  # a stranger's function may raise anything
@@ -229,7 +232,7 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
             if isinstance(result, torch.Tensor) and result.requires_grad:
                 if result.shape != (2, dimension):
                     raise ValueError(_wrong_shape(dimension, tuple(result.shape)))
-                return Composition(compose, torch, dtype)
+                return Composition(function, torch, dtype)
         try:
             result = np.asarray(compose(a, b))
         except Exception as error:

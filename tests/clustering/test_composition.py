@@ -120,8 +120,15 @@ def test_a_single_speaker_is_himself_and_nobody_is_refused():
 def test_how_g_is_called_is_found_out_by_trying():
     double = torch.nn.Bilinear(4, 4, 4).double()
     single = torch.nn.Bilinear(4, 4, 4)
+
+    class Narrow(torch.nn.Bilinear):
+        def forward(self, a, b):
+            return super().forward(a.float(), b.float())
+
     assert examine(double, 4).dtype == torch.float64
-    assert examine(single, 4).dtype == torch.float32
+    assert examine(single, 4).dtype == torch.float64  # of a copy
+    assert next(single.parameters()).dtype == torch.float32
+    assert examine(Narrow(4, 4, 4), 4).dtype == torch.float32
     assert examine(lopsided_unit, 4).dtype == torch.float64
     assert examine(np.maximum, 4).torch is None
     assert examine(np.maximum, 4).by_value
