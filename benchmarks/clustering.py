@@ -21,6 +21,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,7 +236,7 @@ def time_growth(backends: list[str] | None, limit: float, seed: int) -> None:
                 f"{name:18} {n:6} {found['seconds']:9.2f} {found['mib']:7.0f} {scores}", flush=True
             )
             measured.append((n, found["seconds"], found["mib"]))
-            slope = max(exponents(measured)[0], 1.0) if len(measured) > 2 else 2.0
+            slope = max(exponents(measured)[0], 1.0) if len(measured) > 2 else 1.0
             following = SIZES[min(SIZES.index(n) + 1, len(SIZES) - 1)]
             if found["seconds"] * (following / n) ** slope > limit:
                 break
@@ -288,6 +289,10 @@ def measure(name: str, n: int, seed: int, options: dict[str, Any]) -> dict[str, 
 
 def peak() -> float:
     """Largest resident memory of this process so far, in MiB."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # there `ru_maxrss` begins with that of the process that started this one
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) / 1024
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB
 
