@@ -195,7 +195,11 @@ def _params(work: Path, method: str, n: int) -> dict[str, Any]:
     if method not in TUNED:
         return {}
     preset = read_preset(work / "presets" / f"{method}.json")
-    return {**preset.params, **as_published(method, n)}
+    params = {**preset.params, **as_published(method, n)}
+    if method == "cap" and CAP_SAMPLE < n <= FULL_CAP:
+        # An exemplar's cost is weighed against a sum over all rows: the balance that was tuned.
+        params["preference"] *= n / CAP_SAMPLE
+    return params
 
 
 def _cluster(

@@ -177,6 +177,14 @@ def test_what_the_paper_fixes(
     assert tables.as_published(method, n) == expected
 
 
+def test_the_preference_of_cap_grows_with_the_rows(tables: ModuleType, tmp_path: Path) -> None:
+    content = {"name": "x", "backend": "cap", "params": {"preference": -5.0}}
+    (tmp_path / "presets").mkdir()
+    (tmp_path / "presets" / "cap.json").write_text(json.dumps(content))
+    found = [tables._params(tmp_path, "cap", n)["preference"] for n in (150, 750, 1500)]
+    assert found == [-5.0, -25.0, -5.0]  # 1500 rows are clustered by a sample of 150
+
+
 def test_a_missing_trial_is_shown(
     tables: ModuleType, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
