@@ -14,6 +14,7 @@ BACKENDS: dict[str, str] = {
     "ckm": "diarize.clustering.ckm:CKM",
     "gcr": "diarize.clustering.gcr:GCR",
     "cap": "diarize.clustering.cap:CAP",
+    "links": "diarize.clustering.links:Links",
     "ac": "diarize.clustering.agglomerative:Agglomerative",
     "ap": "diarize.clustering.ap:AP",
     "fcm": "diarize.clustering.fcm:FCM",

@@ -187,12 +187,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
             if links is not None and len(links) and not self.takes_links:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
-        check_integer("max_set_size", self.max_set_size)
-        if self.max_set_size > 1 and self.compose is None:
-            raise ValueError(
-                f"max_set_size={self.max_set_size} needs a composition function: give compose, "
-                "or max_set_size=1"
-            )
+        check_composition(self.max_set_size, self.compose)
         self._check_options()
         self.n_features_in_ = rows.shape[1]
         self.sampled_ = None
@@ -296,6 +291,16 @@ def check_rows(X: Any) -> Rows:
     if rows.dtype == np.float32 and size > 0 and not LEAST_SINGLE < size < MOST_SINGLE:
         return rows.astype(np.float64)
     return rows
+
+
+def check_composition(max_set_size: Any, compose: Compose | None) -> None:
+    """Raise ValueError unless sets of that size can be composed."""
+    check_integer("max_set_size", max_set_size)
+    if max_set_size > 1 and compose is None:
+        raise ValueError(
+            f"max_set_size={max_set_size} needs a composition function: give compose, "
+            "or max_set_size=1"
+        )
 
 
 def check_integer(name: str, value: Any, least: int = 1) -> None:

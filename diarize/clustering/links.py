@@ -1,0 +1,266 @@
+"""Links: every vector is answered at once, and the clusters behind the answers improve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize.clustering.assignment import to_sphere
+from diarize.clustering.base import (
+    Clusterer,
+    Rows,
+    SpeakerBounds,
+    check_composition,
+    check_integer,
+    check_rows,
+)
+from diarize.clustering.composition import Compose
+from diarize.clustering.link_graph import LinkGraph, Unit
+from diarize.clustering.link_probabilities import Thresholds
+from diarize.clustering.link_settlement import Settlement, settle, single_out
+from diarize.clustering.link_state import pack, restore, unpack
+from diarize.clustering.link_stream import Answer, LinkStream
+from diarize.sets import SpeakerSets
+
+BLOCK = 4096
+"""Rows that are brought to the sphere at a time."""
+
+
+class LiveCluster(NamedTuple):
+    """A cluster as it is now."""
+
+    id: int
+    size: int  # vectors
+    centroid: Float64[np.ndarray, " p"]
+
+
+class Links(Clusterer):
+    """Links: online clustering of unit vectors that answers each of them at once.
+
+    Rows are taken in order and by their direction alone; all zero rows share one direction, that
+    of equal values. `partial_fit` gives the ids of a row's clusters at once, and never changes an
+    answer; the bounds on speakers cannot bind it, since they speak of the end. `fit` replays its
+    rows as a stream and then says with hindsight what it came to, within the bounds.
+
+    The clusters behind the answers change. When two become one, the id of the one with more
+    vectors lives on and answers for the other; when one falls apart, the part with more vectors
+    keeps the id and the other gets a new one. No id is ever used twice. `final_ids` says which
+    clusters answer for each id that was ever given.
+
+    Args:
+        n_speakers: speakers at the end of `fit`; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers of a row; 1: no row is compared with compositions.
+        compose: g, symmetric; not needed when `max_set_size` is 1.
+        T_c: cosine of a vector and the center of its cluster.
+        T_s: cosine from which on a vector belongs to a subcluster.
+        T_p: cosine that two large subclusters of one cluster must reach; T_c^2 or more.
+        min_size: vectors of a cluster that may be part of a composition, and that counts as a
+            speaker in the end where any has as many.
+        max_subclusters: to make room for more, the smallest is merged into its nearest.
+        random_state: known to all clusterings; nothing is drawn here.
+
+    Attributes:
+        answers_: after `fit`, the ids that each row was answered with at once.
+
+    Source: Mansfield et al., "Links: A High-Dimensional Online Clustering Method". The
+    compositions, and that subclusters merge without an edge between them, are ours.
+    """
+
+    # Windows of 2 s of one voice (dev-a, the shipped model) have cosines of 0.49 to 0.71 with each
+    # other (middle half) and of 0.72 to 0.85 with their center; those of two voices, of -0.09 to
+    # 0.32. The defaults are the best of this grid, live and in the end, on 30 conversations.
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "T_c": (0.5, 0.4, 0.45, 0.55, 0.6, 0.65, 0.7),
+        "T_s": (0.7, 0.6, 0.65, 0.75, 0.8),
+        "T_p": (0.9, 0.5, 0.6, 0.7, 0.8),
+    }
+
+    answers_: list[Answer]
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        T_c: float = 0.5,
+        T_s: float = 0.7,
+        T_p: float = 0.9,
+        min_size: int = 4,
+        max_subclusters: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.T_c = T_c
+        self.T_s = T_s
+        self.T_p = T_p
+        self.min_size = min_size
+        self.max_subclusters = max_subclusters
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Take rows in, after all those that came before.
+
+        Args:
+            X: one vector of shape (p,), or rows of shape (n, p).
+            y: not used.
+
+        Returns:
+            Of a vector, the ascending ids of its clusters; of rows, a list of these.
+
+        Raises:
+            ValueError: X or an option cannot be used, or X has another dimension than before.
+        """
+        values = np.asarray(X)
+        rows = check_rows(values[None] if values.ndim == 1 else values)
+        if not hasattr(self, "_stream"):
+            self._stream = self._begin(rows.shape[1])
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {rows.shape[1]} dimensions, but there were {self.n_features_in_} before"
+            )
+        answers = [self._stream.answer(self._stream.push(x)) for x in unit_rows(rows)]
+        return answers[0] if values.ndim == 1 else answers
+
+    def final_ids(self) -> dict[int, Answer]:
+        """Of every id that was ever answered, the ids of the clusters that it stands for now.
+
+        An id stands for several where its cluster stayed smaller than `min_size` and lies where
+        the composition of others is. Clusters that are large enough stand for themselves.
+        """
+        graph = self._graph
+        if graph is None or not graph.sizes:
+            return {}
+        settlement = self._settle(graph)
+        names: dict[int, int] = {}
+        for cluster in sorted(graph.sizes, key=lambda cluster: (graph.sizes[cluster], -cluster)):
+            if len(settlement.clusters[cluster]) == 1:  # the largest comes last
+                names[settlement.clusters[cluster][0]] = cluster
+        return {
+            cluster: tuple(
+                sorted(names[speaker] for speaker in settlement.clusters[graph.current(cluster)])
+            )
+            for cluster in range(len(graph.replaced))
+        }
+
+    def live_clusters(self) -> list[LiveCluster]:
+        """The clusters as they are now, by id."""
+        graph = self._graph
+        if graph is None:
+            return []
+        return [
+            LiveCluster(cluster, graph.sizes[cluster], to_sphere(graph.totals[cluster]))
+            for cluster in sorted(graph.sizes)
+        ]
+
+    def to_bytes(self) -> bytes:
+        """Options and state as a safetensors file, from which `from_bytes` goes on bit for bit.
+
+        The composition function and `random_state` are not among them.
+
+        Raises:
+            ValueError: nothing was fitted yet.
+        """
+        if self._graph is None:
+            raise ValueError("nothing was fitted yet, so there is no state to save")
+        options = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("compose", "random_state")
+        }
+        return pack(self._stream, options)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, compose: Compose | None = None) -> Links:
+        """Links as they were when `to_bytes` was called.
+
+        Raises:
+            ValueError: the data are not such a state, or need a composition function.
+        """
+        tensors, options = unpack(data)
+        try:
+            links = cls(**options, compose=compose)
+        except TypeError as error:
+            raise ValueError(f"not a state of Links: {error}") from error
+        stream = links._begin(tensors["centroids"].shape[1])
+        restore(stream, tensors)
+        links._stream = stream
+        return links
+
+    @property
+    def _graph(self) -> LinkGraph | None:
+        return self._stream.graph if hasattr(self, "_stream") else None
+
+    def _check_options(self) -> None:
+        check_integer("min_size", self.min_size)
+        check_integer("max_subclusters", self.max_subclusters, 2)
+        Thresholds(self.T_c, self.T_s, self.T_p)
+
+    def _begin(self, dimension: int) -> LinkStream:
+        """An empty stream with the present options."""
+        check_composition(self.max_set_size, self.compose)
+        self._check_options()
+        self.n_features_in_ = dimension
+        return LinkStream(
+            Thresholds(self.T_c, self.T_s, self.T_p),
+            dimension,
+            compose=self.compose,
+            max_set_size=self.max_set_size,
+            min_size=self.min_size,
+            max_subclusters=self.max_subclusters,
+        )
+
+    def _settle(self, graph: LinkGraph, low: int = 1, high: int | None = None) -> Settlement:
+        return settle(
+            graph,
+            compose=self.compose,
+            max_set_size=self.max_set_size,
+            min_size=self.min_size,
+            low=low,
+            high=high,
+        )
+
+    def _fit(
+        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+        n, p = rows.shape
+        self._stream = stream = self._begin(p)
+        self.answers_ = []
+        if n == 0:
+            return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
+        places = []
+        for x in unit_rows(rows):
+            places.append(stream.push(x))
+            self.answers_.append(stream.answer(places[-1]))
+        settlement = self._settle(stream.graph, bounds.low, bounds.high)
+        members = {place: settlement.speakers_at(place, stream.graph) for place in set(places)}
+        membership = np.zeros((n, len(settlement.centroids)), dtype=bool)
+        for row, place in zip(membership, places, strict=True):
+            row[list(members[place])] = True
+        if len(settlement.centroids) < bounds.low:
+            every = np.stack(list(unit_rows(rows)))  # few rows: fewer speakers cannot be found
+            membership, centroids = single_out(every, membership, settlement.centroids, bounds.low)
+            return SpeakerSets(membership), centroids
+        return SpeakerSets(membership), settlement.centroids
+
+
+def unit_rows(rows: Rows) -> Iterator[Unit]:
+    """The rows one by one, brought to the sphere."""
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK].astype(np.float64)
+        block[~block.any(axis=1)] = 1.0  # no direction: all of them get the same
+        block /= np.abs(block).max(axis=1, keepdims=True)  # no square leaves the range
+        yield from to_sphere(block)
