@@ -188,12 +188,26 @@ class AP(SampledClusterer):
                     return_n_iter=True,
                     random_state=seed,
                 )
-            if not any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+            settled = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+            if settled and _better_than_one(distances, exemplars, preference):
                 break
             damping = (1 + damping) / 2
         else:
             warn_not_converged("AP", self.max_iter)
         return np.asarray(exemplars, dtype=np.int64)
+
+
+def _better_than_one(
+    distances: Float[np.ndarray, "n n"], exemplars: Any, preference: float
+) -> bool:
+    """Whether these exemplars serve the rows at least as well as the best single one.
+
+    Before they settle, messages that swing may for a while make every row an exemplar.
+    """
+    if len(exemplars) < len(distances):
+        return True
+    alone = float(distances.sum(axis=0, dtype=np.float64).min()) - preference
+    return -preference * len(distances) <= alone
 
 
 def pairwise_squares(rows: Rows) -> Float[np.ndarray, "n n"]:

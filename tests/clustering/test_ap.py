@@ -13,7 +13,7 @@ from diarize.clustering import ap
 from diarize.clustering.ap import AP, grow, pairwise_squares
 from diarize.sets import SpeakerSets
 
-from .conftest import unit_mean
+from .conftest import unit, unit_mean
 
 
 def fit(rows, **options):
@@ -103,6 +103,17 @@ def test_order_and_rotation_of_the_rows_do_not_matter(make_world, preference):
     plain = fit(world.rows, preference=preference).sets_
     mixed = fit(world.rows[order] @ rotation, preference=preference).sets_
     assert plain[order].by_first_appearance() == mixed
+
+
+def test_messages_that_swing_are_damped_until_they_settle():
+    generator = np.random.default_rng(0)
+    places = unit(generator.normal(size=(2, 8)))
+    labels = generator.integers(2, size=300)
+    rows = unit(places[labels] + 0.05 * generator.normal(size=(300, 8)))
+    # At 0.825 every row is an exemplar for 15 iterations, which scikit-learn takes for settled.
+    for damping in (0.65, 0.825):
+        model = fit(rows, preference=-150.0, damping=damping)
+        assert 1 <= model.n_speakers_ <= 2
 
 
 def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
