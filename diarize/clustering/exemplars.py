@@ -61,12 +61,22 @@ class ExemplarSearch:
 
     def remove(self, exemplars: Exemplars) -> tuple[float, Exemplars]:
         """The exemplar, of at least two, that raises the cost least when it goes."""
-        ways = [
-            (-float(self._best_without(exemplars, gone).sum(dtype=np.float64)), gone)
-            for gone in exemplars
-        ]
+        scores, holds = self._inside(exemplars)
+        rows = np.arange(len(scores))
+        best = scores.argmax(axis=1)
+        value = scores[rows, best].astype(np.float64)
+        value[list(exemplars)] = 0
+        total = value.sum()
+        ways = []
+        for place, gone in enumerate(exemplars):
+            # Without it only those look for another set whose best holds it, and it itself.
+            moved = holds[best, place]
+            moved[list(exemplars)] = False
+            moved[gone] = True
+            instead = scores[np.ix_(moved, ~holds[:, place])].max(axis=1)
+            ways.append((value[moved].sum() - total - instead.sum(dtype=np.float64), gone))
         cost, gone = min(ways)
-        return cost, _less(exemplars, gone)
+        return float(cost), _less(exemplars, gone)
 
     def exchange(self, exemplars: Exemplars) -> tuple[float, Exemplars]:
         """The best replacement of one exemplar by another row."""
@@ -78,7 +88,8 @@ class ExemplarSearch:
     def polish(self, exemplars: Exemplars, preference: float, low: int, high: int) -> Exemplars:
         """The best move as long as one helps, between `low` and `high` exemplars.
 
-        What is maximised is the sum over all rows of S(i, c_i), exemplars counting `preference`.
+        Exchanges, which are dear, are looked at when nothing else helps. What is maximised is the
+        sum over all rows of S(i, c_i), exemplars counting `preference`.
         """
         while not exemplars or len(exemplars) < low:
             exemplars = self.add(exemplars)[1]
@@ -91,13 +102,12 @@ class ExemplarSearch:
                 moves.append(self.add(exemplars))
             if len(exemplars) > low:
                 moves.append(self.remove(exemplars))
-            if len(exemplars) <= MOST_EXCHANGED and len(exemplars) < self._similarity.n_rows:
-                moves.append(self.exchange(exemplars))
-            value, after = min(
-                ((cost - preference * len(found), found) for cost, found in moves),
-                default=(np.inf, exemplars),
-            )
-            if not value < now - GAIN * abs(now):
+            value, after = _best_move(moves, preference)
+            worth = now - GAIN * abs(now)
+            few = len(exemplars) <= min(MOST_EXCHANGED, self._similarity.n_rows - 1)
+            if not value < worth and few:
+                value, after = _best_move([self.exchange(exemplars)], preference)
+            if not value < worth:
                 return exemplars
             now, exemplars = value, after
 
@@ -126,6 +136,21 @@ class ExemplarSearch:
         ids[others] = choice
         used, ids = np.unique(ids, return_inverse=True)
         return Fit(sets[used], ids.astype(np.int64), -float(best.sum()))
+
+    def _inside(
+        self, exemplars: Exemplars
+    ) -> tuple[Float32[np.ndarray, "n m"], Bool[np.ndarray, "m k"]]:
+        """S of all rows and all m sets of the exemplars, and whom each set holds."""
+        place = {exemplar: number for number, exemplar in enumerate(exemplars)}
+        columns, members = [], []
+        for others in self._sets(exemplars):
+            last = [k for k in exemplars if not others or k > others[-1]]  # each set once
+            columns.append(self._extended(others)[:, last])
+            members += [(*others, k) for k in last]
+        holds = np.zeros((len(members), len(exemplars)), dtype=bool)
+        for number, chosen in enumerate(members):
+            holds[number, [place[k] for k in chosen]] = True
+        return np.concatenate(columns, axis=1), holds
 
     def _best_without(self, exemplars: Exemplars, gone: int | None) -> Float32[np.ndarray, " n"]:
         """Best S(i, c) inside the exemplars without one of them; 0 for exemplars themselves."""
@@ -175,6 +200,14 @@ class ExemplarSearch:
             scores[:, new] = self._similarity.of_sets(members)
             self._known[others] = scores
         return self._known[others]
+
+
+def _best_move(moves: list[tuple[float, Exemplars]], preference: float) -> tuple[float, Exemplars]:
+    """Value, the less the better, and exemplars of the best move; infinite where there is none."""
+    return min(
+        ((cost - preference * len(exemplars), exemplars) for cost, exemplars in moves),
+        default=(np.inf, ()),
+    )
 
 
 def _less(exemplars: Exemplars, gone: int | None) -> Exemplars:

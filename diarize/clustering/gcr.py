@@ -21,7 +21,8 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose, compose_sets, count_sets, enumerate_sets
+from diarize.clustering.composition import Compose, count_sets
+from diarize.clustering.reassignment import ORDERS, composition_distances, stand_for
 from diarize.clustering.selection import Criterion
 from diarize.sets import SpeakerSets
 
@@ -49,6 +50,9 @@ class GCR(SampledClusterer):
         base: an estimator with `labels_`, taken as it is configured; None: Ward's criterion.
         n_base_clusters: clusters before the reassignment, given to the base as `n_clusters`;
             None: that of `base`, or inferred by `selection` where there is no base.
+        order: how it is decided which clusters are reassigned. "nearest": Algorithm 4.
+            "elimination": speakers are given up one at a time, each time the one without whom all
+            that were given up stay nearest to compositions of those who remain.
         threshold: tau, a distance from a composition; None: the root mean square distance of the
             rows from their base centroids, so that rows of a reassigned cluster may be twice as
             far (in squares) from the composition as from their own centroid.
@@ -82,6 +86,7 @@ class GCR(SampledClusterer):
         compose: Compose | None = None,
         base: Any = None,
         n_base_clusters: int | None = None,
+        order: str = "nearest",
         threshold: float | None = None,
         set_penalty: float = 0.0,
         count_penalty: float = 1.0,
@@ -98,6 +103,7 @@ class GCR(SampledClusterer):
         )
         self.base = base
         self.n_base_clusters = n_base_clusters
+        self.order = order
         self.threshold = threshold
         self.set_penalty = set_penalty
         self.count_penalty = count_penalty
@@ -107,6 +113,8 @@ class GCR(SampledClusterer):
         super()._check_options()
         for name in ("set_penalty", "count_penalty"):
             check_number(name, getattr(self, name))
+        if self.order not in ORDERS:
+            raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
         if self.threshold is not None:
             check_number("threshold", self.threshold)
         if self.n_base_clusters is not None:
@@ -176,7 +184,7 @@ class GCR(SampledClusterer):
     def _reassign(
         self, rows: Rows, labels: Int64[np.ndarray, " n"], bounds: SpeakerBounds
     ) -> _Reassignment | None:
-        """Algorithm 4 on one base clustering; None if it cannot keep to the bounds."""
+        """Reassign one base clustering; None if that cannot keep to the bounds."""
         k = int(labels.max()) + 1
         means = cluster_means(rows, labels, k)
         counts = np.bincount(labels).astype(np.float64)
@@ -184,26 +192,26 @@ class GCR(SampledClusterer):
         threshold = self.threshold
         if threshold is None:
             threshold = np.sqrt(ssd / len(rows))
-        parts, distances = nearest_compositions(
+        compositions, distances = composition_distances(
             self.compose, means, self.max_set_size, self.set_penalty
         )
-        order = greedy_order(parts, distances)
-        wanted = int((distances[order] < threshold).sum())
+        order, levels = ORDERS[self.order](compositions, distances)
+        wanted = int((levels < threshold).sum())
         n_moved = min(max(wanted, k - bounds.high), k - bounds.low)
         if not 0 <= n_moved <= len(order):
             return None
         moved = order[:n_moved]
         sets = np.eye(k, dtype=bool)
-        sets[moved] = parts[moved]
+        sets[moved], gaps = stand_for(moved, compositions, distances)
         # Up to the threshold a distance is put down to g; what a bound forces beyond it counts.
-        beyond = np.maximum(distances[moved] ** 2 - threshold**2, 0)
+        beyond = np.maximum(gaps**2 - threshold**2, 0)
         ssd += float((counts[moved] * beyond).sum())
         return _Reassignment(means, counts, sets, k - n_moved, ssd, float(threshold))
 
 
 @dataclass(frozen=True)
 class _Reassignment:
-    """A base clustering after Algorithm 4."""
+    """A base clustering, and what its clusters stand for."""
 
     means: Float64[np.ndarray, "k p"]
     counts: Float64[np.ndarray, " k"]
@@ -219,45 +227,6 @@ def _most_clusters(max_set_size: int) -> int:
     while count_sets(k, max_set_size) > MOST_SETS:
         k -= 1
     return k
-
-
-def nearest_compositions(
-    compose: Compose | None,
-    means: Float64[np.ndarray, "k p"],
-    max_set_size: int,
-    set_penalty: float,
-) -> tuple[Bool[np.ndarray, "k k"], Float64[np.ndarray, " k"]]:
-    """b_j and d_j: the composition of others that is nearest to each cluster, and how near.
-
-    The distance is infinite where there is no composition of others.
-    """
-    k = len(means)
-    sets = enumerate_sets(k, max_set_size)
-    sets = sets[sets.sum(axis=1) > 1]
-    if len(sets) == 0 or k < 3:
-        return np.zeros((k, k), dtype=bool), np.full(k, np.inf)
-    centers = compose_sets(compose, means, sets)
-    distances = squared_distances(means, centers)
-    distances += set_penalty * (sets.sum(axis=1) - 1)
-    distances[sets.T] = np.inf  # b_j does not hold j
-    nearest = distances.argmin(axis=1)
-    return sets[nearest], np.sqrt(distances[np.arange(k), nearest])
-
-
-def greedy_order(
-    parts: Bool[np.ndarray, "k k"], distances: Float64[np.ndarray, " k"]
-) -> Int64[np.ndarray, " moved"]:
-    """Clusters to reassign, nearest first, up to the first that contradicts those before it."""
-    part_of_others = np.zeros(len(parts), dtype=bool)  # S
-    reassigned = np.zeros(len(parts), dtype=bool)  # T
-    order = []
-    for j in np.argsort(distances, kind="stable"):
-        if np.isinf(distances[j]) or part_of_others[j] or (parts[j] & reassigned).any():
-            break
-        part_of_others |= parts[j]
-        reassigned[j] = True
-        order.append(j)
-    return np.array(order, dtype=np.int64)
 
 
 def merged_step_by_step(

@@ -13,10 +13,9 @@ from diarize.clustering.assignment import cluster_means
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gcr import (
     GCR,
-    greedy_order,
     merged_step_by_step,
-    nearest_compositions,
 )
+from diarize.clustering.reassignment import composition_distances
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -98,41 +97,13 @@ def test_each_step_is_that_of_algorithm_4(seed):
     assert model.sets_ == truth.by_first_appearance()
 
 
-def test_the_first_contradiction_ends_the_loop():
-    parts = np.zeros((6, 6), dtype=bool)
-    parts[2, [0, 1]] = True
-    parts[3, [0, 4]] = True
-    parts[4, [0, 1]] = True  # a part of 3 by then
-    parts[5, [0, 1]] = True  # would be fine, but comes after
-    distances = np.array([9.0, 8.0, 0.1, 0.2, 0.3, 0.4])
-    assert greedy_order(parts, distances).tolist() == [2, 3]
-    parts[3, 4], parts[3, 2] = False, True  # 3 would be composed of 2, which is one itself
-    assert greedy_order(parts, distances).tolist() == [2]
-    assert greedy_order(parts, np.full(6, np.inf)).tolist() == []
-
-
-def test_the_nearest_composition_does_not_hold_the_cluster_itself():
-    means = unit(np.random.default_rng(0).normal(size=(6, 4)))
-    for d in (2, 3):
-        parts, distances = nearest_compositions(unit_mean, means, d, 0.0)
-        for j in range(6):
-            others = [s for s in enumerate_sets(6, d) if s.sum() > 1 and not s[j]]
-            centers = compose_sets(unit_mean, means, np.array(others))
-            gaps = np.linalg.norm(centers - means[j], axis=1)
-            assert np.array_equal(parts[j], others[gaps.argmin()])
-            assert np.isclose(distances[j], gaps.min())
-    penalised = nearest_compositions(unit_mean, means, 2, 0.5)[1]
-    plain = nearest_compositions(unit_mean, means, 2, 0.0)[1]
-    assert np.allclose(penalised**2, plain**2 + 0.5)
-
-
 def test_the_threshold_is_a_distance(make_world):
     world = make_world(n=60, k=2, share=0.4, noise=0.05)
     # Under max the composition of orthogonal parts is well off their normalised sum.
     options = {"n_base_clusters": 3, "compose": np.maximum}
     gap = GCR(**options, n_speakers=2).fit(world.rows)
     means = cluster_means(world.rows, cut(ward_tree(world.rows), 3), 3)
-    distance = nearest_compositions(np.maximum, means, 2, 0.0)[1].min()
+    distance = composition_distances(np.maximum, means, 2, 0.0)[1].min()
     assert gap.n_speakers_ == 2
     assert GCR(**options, threshold=distance * 1.01).fit(world.rows).n_speakers_ == 2
     assert GCR(**options, threshold=distance * 0.99).fit(world.rows).n_speakers_ == 3
