@@ -37,9 +37,10 @@ def tune(
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="cri|ari|der",
+            metavar="cri|ari|accuracy|id-cost|der",
             help="What is optimised, the mean over all: the (compositional or adjusted) Rand index "
-            "of vectors, or the diarization error rate of recordings.",
+            "of vectors, the accuracy of their ids, or the cost of conflated and fractured ones; "
+            "the diarization error rate of recordings.",
             show_default="cri for vectors, der for recordings",
         ),
     ] = None,
@@ -114,9 +115,10 @@ def tune(
                 diarizer, conversations, space=space, budget=budget, seed=seed, hook=hook
             )
     else:
-        _require_metric(metric, ("cri", "ari"), "vectors")
         from diarize.tuning import tune as tune_trials
-        from diarize.tuning.trials import declared_space
+        from diarize.tuning.trials import INDICES, declared_space
+
+        _require_metric(metric, list(INDICES), "vectors")
 
         counted = num_speakers is not None or "n_speakers" in given
         space = {**declared_space(backend, counted=counted), **given}

@@ -17,7 +17,7 @@ Params = Mapping[str, Any]
 Space = Mapping[str, Sequence[Any]]
 """Option -> its candidates."""
 
-METRICS = {"cri": max, "ari": max, "der": min}
+METRICS = {"cri": max, "ari": max, "accuracy": max, "id-cost": min, "der": min}
 """What can be optimised -> the better of two values."""
 
 

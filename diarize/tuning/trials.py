@@ -14,15 +14,22 @@ from sklearn.exceptions import ConvergenceWarning
 from diarize import clustering
 from diarize.clustering.composition import Compose
 from diarize.errors import InputError
-from diarize.scoring import adjusted_rand_index, compositional_rand_index
+from diarize.scoring import (
+    adjusted_rand_index,
+    compositional_rand_index,
+    hungarian_accuracy,
+    id_cost,
+)
 from diarize.sets import SpeakerSets
 from diarize.tuning.search import Hook, Params, Space, Tuning, search
 
 INDICES: dict[str, Callable[[SpeakerSets, SpeakerSets], float]] = {
     "cri": compositional_rand_index,
     "ari": adjusted_rand_index,
+    "accuracy": hungarian_accuracy,
+    "id-cost": id_cost,
 }
-"""Metrics that compare sets of rows, of (inferred, truth); higher is better."""
+"""Metrics that compare sets of rows, of (inferred, truth)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def tune(
             otherwise.
         space: options and their candidates; None: those that the backend declares, less the
             penalty on the number of speakers where that is given.
-        metric: "cri" or "ari".
+        metric: a key of `INDICES`.
         budget: most combinations tried, drawn by chance where the grid has more; None: all.
         seed: of every fit, and of that drawing.
         hook: called as `hook("tuning", done, total)` now and then.

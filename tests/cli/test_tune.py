@@ -147,7 +147,7 @@ def test_recordings_with_their_turns(
     ("arguments", "reason"),
     [
         (["--backend", "ckn"], "did you mean ckm"),
-        (["--metric", "der"], "metric der: not one of cri, ari, which vectors have"),
+        (["--metric", "der"], "metric der: not one of cri, ari, accuracy, id-cost, which"),
         (["--budget", "0"], "--budget"),
         (["-p", "set_penalty"], "NAME=VALUE expected"),
         (["-p", "set_penalty=0,,1"], "-p set_penalty: VALUE,VALUE,... expected"),

@@ -43,6 +43,14 @@ def test_the_score_is_that_of_the_clustering_itself() -> None:
         assert (found.backend, found.metric) == ("gcr", metric)
 
 
+def test_the_cost_of_wrong_ids_is_as_low_as_can_be() -> None:
+    space = {"n_base_clusters": (3, 4), "threshold": (0.3,)}
+    for metric, best in (("id-cost", 0.0), ("accuracy", 1.0)):
+        found = tuned("gcr", space=space, metric=metric)
+        assert found.params == {"n_base_clusters": 4, "threshold": 0.3}
+        assert found.score == best
+
+
 def test_declared_candidates_are_the_space() -> None:
     found = tuned("ac", max_set_size=1, compose=None)
     tunables = make("ac").tunables
