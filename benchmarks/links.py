@@ -14,6 +14,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -23,7 +24,11 @@ from diarize.clustering.links import Links
 SPREAD = 0.5  # length of the noise that is added to a center
 TIMED = 2000  # vectors, for one figure
 LITERAL = 20  # vectors, for the loop
-ALIKE = {"T_c": 0.8, "T_s": 0.7, "T_p": 0.9}  # noise of that length stays within T_s of its center
+ALIKE: dict[str, Any] = {
+    "T_c": 0.8,
+    "T_s": 0.7,
+    "T_p": 0.9,
+}  # noise of that length stays within T_s of its center
 
 
 def main() -> None:
