@@ -20,7 +20,7 @@ from diarize.clustering.base import (
     warn_not_converged,
 )
 from diarize.clustering.composition import Compose, compose_sets
-from diarize.clustering.exemplars import Exemplars, ExemplarSearch, Fit
+from diarize.clustering.exemplars import MOST_EXCHANGED, Exemplars, ExemplarSearch, Fit
 from diarize.clustering.maxima import CompositionScores
 from diarize.clustering.messages import Decision, Messages, pass_messages
 from diarize.clustering.selection import Criterion, search
@@ -179,17 +179,19 @@ class CAP(SampledClusterer):
         )
         candidates = ExemplarSearch(similarity, self.max_set_size)
         low, high = min(bounds.low, len(first)), min(bounds.high, len(first))
-        found: list[Exemplars] = []
         if self.preference is None:
             criterion = Criterion.of(rows, self.count_penalty)
             start, preference = self._search(candidates, criterion, distinct, counts, low, high)
-            found.append(start)
             low = high = len(start)
         else:
             preference = self.preference / similarity.scale
+            start = candidates.polish((), preference, low, high)
+        found = [start]
         decision = self._decide(similarity, preference)
         chosen = tuple(int(k) for k in decision.exemplars)
-        found.append(candidates.polish(chosen, preference, low, high))
+        # Messages that swing may leave hundreds: taking them away one by one is dear and in vain.
+        if len(chosen) <= MOST_EXCHANGED:
+            found.append(candidates.polish(chosen, preference, low, high))
         best = min(found, key=lambda e: candidates.cost(e) - preference * len(e))
         self.preference_ = float(preference * similarity.scale)
         self.n_iter_ = decision.n_iter
