@@ -33,9 +33,9 @@ MAX_BASE_CLUSTERS = 30
 class GCR(SampledClusterer):
     """Greedy compositional reassignment: clusters that others compose become sets of these.
 
-    A base clustering comes first. Then clusters are compared with the compositions of others,
-    nearest first: one that lies nearer to its composition than the threshold stands for that
-    set of speakers from then on, until two such decisions would contradict each other.
+    A base clustering comes first. Then clusters are compared with the compositions of others: one
+    that lies nearer to its composition than the threshold stands for that set of speakers from
+    then on, as long as no two such decisions contradict each other.
 
     Where the number of speakers is given or bounded, it rules: more or fewer clusters are
     reassigned than the threshold says, and the two nearest base clusters are merged as long as
@@ -50,9 +50,10 @@ class GCR(SampledClusterer):
         base: an estimator with `labels_`, taken as it is configured; None: Ward's criterion.
         n_base_clusters: clusters before the reassignment, given to the base as `n_clusters`;
             None: that of `base`, or inferred by `selection` where there is no base.
-        order: how it is decided which clusters are reassigned. "nearest": Algorithm 4.
-            "elimination": speakers are given up one at a time, each time the one without whom all
-            that were given up stay nearest to compositions of those who remain.
+        order: how it is decided which clusters are reassigned. "elimination": speakers are given up
+            one at a time, each time the one without whom all that were given up stay nearest to
+            compositions of those who remain. "nearest": Algorithm 4, nearest clusters first, up to
+            the first contradiction; where sets are many, that comes early.
         threshold: tau, a distance from a composition; None: the root mean square distance of the
             rows from their base centroids, so that rows of a reassigned cluster may be twice as
             far (in squares) from the composition as from their own centroid.
@@ -86,7 +87,7 @@ class GCR(SampledClusterer):
         compose: Compose | None = None,
         base: Any = None,
         n_base_clusters: int | None = None,
-        order: str = "nearest",
+        order: str = "elimination",
         threshold: float | None = None,
         set_penalty: float = 0.0,
         count_penalty: float = 1.0,

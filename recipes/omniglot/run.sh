@@ -9,7 +9,7 @@
 # What was stopped goes on where it was: training at its last checkpoint, the rest at the next file.
 set -euo pipefail
 omniglot='' work=work steps=12000 cooldown=3500 seed=0 sizes='150 750 1500 7500 15000'
-methods='gcr gcr-counting cap ckm ckm-counting ap ac ac-counting fcm gmm osc centroids'
+methods='gcr gcr-nearest gcr-counting cap ckm ckm-counting ap ac ac-counting fcm gmm osc centroids'
 processes=1 smoke=false stage=0 stop_stage=5
 . "$(dirname "$0")/../steps/parse_options.sh"
 channels=32 trials=10 episodes=1000 valid_size=150 budget=()

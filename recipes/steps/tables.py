@@ -34,13 +34,13 @@ from diarize.tuning import Trial, tune
 
 Compose = Callable[[Any, Any], Any]
 
-COMPOSITIONAL = ("gcr", "gcr-counting", "cap", "ckm", "ckm-counting")
+COMPOSITIONAL = ("gcr", "gcr-nearest", "gcr-counting", "cap", "ckm", "ckm-counting")
 BASELINES = ("ap", "ac", "ac-counting", "fcm", "gmm")
 CENTROIDS = "centroids"
 """No method: rows go to the nearest composition of the true centroids, so f and g alone err."""
 TUNED = (*COMPOSITIONAL, *BASELINES)
 METHODS = (*TUNED, "osc", CENTROIDS)
-TITLES = {CENTROIDS: "true centroids"}
+TITLES = {CENTROIDS: "true centroids", "gcr-nearest": "GCR, Algorithm 4"}
 
 FULL_CAP = 750
 """Most rows that CAP clusters in full; of more, it clusters CAP_SAMPLE [paper, section 6.3]."""
@@ -49,6 +49,11 @@ CAP_SAMPLE = 150
 _PENALTIES = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0)
 _CLUSTERS = (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40)
 
+_GCR = {
+    "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
+    "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
+}
+
 SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
     # In the paper k is tuned as the others are, and no method is told the number of speakers.
     "ckm": {"n_speakers": (4, 5, 6, 7)},
@@ -56,10 +61,8 @@ SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
         "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0, -8.0, -10.0),
         "squared": (True, False),
     },
-    "gcr": {
-        "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
-        "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
-    },
+    "gcr": {"order": ("elimination",), **_GCR},
+    "gcr-nearest": {"order": ("nearest",), **_GCR},  # the paper's
     "ap": {"preference": (-0.5, -0.75, -1.0, -1.25, -1.5, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0)},
     "ac": {"distance_threshold": (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0)},
     "fcm": {"n_speakers": _CLUSTERS, "fuzzifier": (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)},
@@ -67,6 +70,7 @@ SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
     # Not in the paper: the same, but clusters are counted anew in each trial.
     "ckm-counting": {"count_penalty": (1.0,)},
     "gcr-counting": {
+        "order": ("elimination",),
         "count_penalty": _PENALTIES,
         "threshold": (None, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9),
     },

@@ -44,11 +44,14 @@ def brute_force(means, counts, g, d, n_moved):
     return best[1]
 
 
+@pytest.mark.parametrize("order", ["nearest", "elimination"])
 @pytest.mark.parametrize(("k", "d", "seed"), [(2, 2, 0), (3, 2, 1), (3, 2, 2), (3, 3, 3)])
-def test_greedy_is_exact_where_mixtures_are_clear(make_world, k, d, seed):
+def test_greedy_is_exact_where_mixtures_are_clear(make_world, k, d, seed, order):
     world = make_world(n=60, k=k, share=0.6, noise=0.1, seed=seed)
     n_base = len(world.truth.distinct()[0])
-    model = GCR(n_speakers=k, n_base_clusters=n_base, max_set_size=d, compose=unit_mean)
+    model = GCR(
+        n_speakers=k, n_base_clusters=n_base, max_set_size=d, order=order, compose=unit_mean
+    )
     model.fit(world.rows)
     labels = cut(ward_tree(world.rows), n_base)
     means = cluster_means(world.rows, labels, n_base)
@@ -90,7 +93,9 @@ def test_each_step_is_that_of_algorithm_4(seed):
     d = 2 + seed % 2
     rows = np.repeat(unit(generator.normal(size=(8, 3))), 3, axis=0)  # base clusters of equal rows
     threshold = float(generator.choice([0.2, 0.4, 0.8]))
-    model = GCR(n_base_clusters=8, threshold=threshold, max_set_size=d, compose=unit_mean)
+    model = GCR(
+        n_base_clusters=8, threshold=threshold, max_set_size=d, order="nearest", compose=unit_mean
+    )
     model.fit(rows)
     expected = algorithm_4(rows[::3], unit_mean, d, threshold)
     truth = SpeakerSets.from_lists([sorted(expected[j]) for j in np.repeat(range(8), 3)])
@@ -117,6 +122,11 @@ def test_everything_is_inferred(make_world):
         assert model.n_speakers_ == k
         assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
         assert np.allclose(np.linalg.norm(model.centroids_, axis=1), 1)
+
+
+def test_an_unknown_order_is_refused(make_world):
+    with pytest.raises(ValueError, match="order must be one of nearest, elimination, got 'x'"):
+        GCR(order="x", compose=unit_mean).fit(make_world().rows)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 20])
