@@ -81,7 +81,9 @@ def test_a_preset_that_cannot_be_used_is_refused(cluster: Any, preset: Any) -> N
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_shipped_presets_work_by_name(name: str, cluster: Any) -> None:
+def test_shipped_presets_work_by_name(name: str, cluster: Any, tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", embeddings=vectors)
     fast = ["-p", "n_restarts=4"] if PRESETS[name].backend == "ckm" else []
     assert json.loads(cluster("--preset", name, *fast).out)["backend"] == PRESETS[name].backend
 
