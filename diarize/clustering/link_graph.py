@@ -241,10 +241,9 @@ class LinkGraph:
             self._connect(*found)
             return
         cluster = int(self.owners[slot])
-        leaving = sorted(min(own, severed, key=self._weight))
-        self._own(leaving, self._new_id())
-        staying = sorted(max(own, severed, key=self._weight))
-        self._own(staying, cluster)
+        lighter, heavier = sorted((own, severed), key=self._weight)
+        self._own(sorted(lighter), self._new_id())
+        self._own(sorted(heavier), cluster)
 
     def _weight(self, side: set[int]) -> tuple[int, int]:
         """Vectors of a part of a cluster; at a tie, the older part weighs more."""

@@ -80,7 +80,9 @@ def settle(
     sums = np.stack([graph.sums[slots].sum(axis=0) for slots in parts])
     centroids = to_sphere(sums)
 
-    slots = {int(slot): (speaker,) for speaker, part in enumerate(parts) for slot in part}
+    slots: dict[int, tuple[int, ...]] = {
+        int(slot): (speaker,) for speaker, part in enumerate(parts) for slot in part
+    }
     sizes = [int(graph.counts[part].sum()) for part in parts]
     clusters: dict[int, tuple[int, ...]] = {}
     for speaker in np.argsort(sizes, kind="stable"):  # the largest part answers for a cluster

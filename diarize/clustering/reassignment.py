@@ -71,7 +71,7 @@ def elimination(sets: Sets, distances: Distances) -> Order:
     """
     k = len(distances)
     remaining = np.ones(k, dtype=bool)
-    order: list[int] = []
+    order = np.zeros(0, np.int64)
     levels: list[float] = []
     while True:
         usable = ~sets[:, ~remaining].any(axis=1)
@@ -79,13 +79,13 @@ def elimination(sets: Sets, distances: Distances) -> Order:
         for j in np.flatnonzero(remaining):
             without = usable & ~sets[:, j]
             if without.any():
-                worst = distances[np.ix_([*order, j], without)].min(axis=1).max()
+                worst = distances[np.ix_(np.append(order, j), without)].min(axis=1).max()
                 if worst < level:
                     best, level = int(j), float(worst)
         if best < 0:
-            return np.array(order, dtype=np.int64), np.array(levels)
+            return order, np.array(levels)
         remaining[best] = False
-        order.append(best)
+        order = np.append(order, best)
         levels.append(level)
 
 
