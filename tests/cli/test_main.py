@@ -21,6 +21,8 @@ HEAVY = ("torch", "librosa", "sklearn", "scipy", "pandas", "numpy", "pyannote", 
 def start(arguments: Sequence[str], repo_root: Path, **streams: int) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(repo_root)}
     command = [sys.executable, "-m", "diarize", *arguments]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests in the background of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(command, env=environment, text=True, **streams)
 
 

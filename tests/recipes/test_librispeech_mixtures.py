@@ -101,7 +101,7 @@ def test_librispeech_as_it_is_published(folder: Path, tmp_path: Path) -> None:
 
 def test_the_paper_figures_are_complete(folder: Path) -> None:
     lines = (folder / "published.tsv").read_text().splitlines()
-    assert len(lines) == 1 + 8 * 5 + 7 * 3
+    assert len(lines) == 1 + 9 * 5 + 8 * 3
     assert lines[0] == "d\tn\tmethod\tcri\tcri_se\tari\tari_se"
     assert "2\t150\tgcr\t94.6\t1.1\t77.2\t4.0" in lines
     assert "3\t2500\tosc\t87.2\t0.0\t\t" in lines
