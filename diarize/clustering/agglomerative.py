@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from diarize.clustering.assignment import cluster_means
+from diarize.clustering.assignment import cluster_means, squared_distances
 from diarize.clustering.base import (
     Regions,
     Rows,
@@ -138,3 +138,32 @@ def cut(tree: Float64[np.ndarray, "merges 4"], n_clusters: int) -> Int64[np.ndar
     nodes = n + merges
     graph = coo_array((np.ones(len(parents)), (children, parents)), shape=(nodes, nodes))
     return connected_components(graph, directed=False)[1][:n].astype(np.int64)
+
+
+def ward_merges(
+    sums: Float64[np.ndarray, "m p"], counts: Int64[np.ndarray, " m"], n_merges: int
+) -> list[tuple[int, int, float]]:
+    """Merges of groups of vectors by Ward's criterion: (the group that stays, the other, cost).
+
+    The cost is by how much the sum of squared distances from the means rises.
+    """
+    sums, weights = sums.copy(), counts.astype(np.float64)
+    means = sums / weights[:, None]
+    costs = squared_distances(means, means) * (
+        weights[:, None] * weights / (weights[:, None] + weights)
+    )
+    costs[np.tril_indices(len(costs))] = np.inf
+    merges = []
+    for _ in range(n_merges):
+        a, b = divmod(int(costs.argmin()), len(costs))
+        merges.append((a, b, float(costs[a, b])))
+        sums[a] += sums[b]
+        weights[a] += weights[b]
+        costs[b], costs[:, b] = np.inf, np.inf
+        weights[b] = 0.0
+        alive = np.flatnonzero(weights)
+        alive = alive[alive != a]
+        gaps = ((sums[alive] / weights[alive, None] - sums[a] / weights[a]) ** 2).sum(axis=1)
+        new = gaps * weights[alive] * weights[a] / (weights[alive] + weights[a])
+        costs[np.minimum(a, alive), np.maximum(a, alive)] = new
+    return merges

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.assignment import Assignment
-from diarize.clustering.composition import Compose, count_sets
+from diarize.clustering.composition import Compose, count_sets, most_speakers
 from diarize.sets import SpeakerSets
 
 Rows = Float[np.ndarray, "n p"]
@@ -78,8 +78,7 @@ class SpeakerBounds:
                     f"{low} speakers have {n_sets} sets of up to {max_set_size}, more than the "
                     f"{MOST_SETS} that can be looked at: lower max_set_size"
                 )
-            while count_sets(high, max_set_size) > MOST_SETS:
-                high -= 1
+            high = most_speakers(high, max_set_size, MOST_SETS)
         return cls(low, min(high, n_rows))
 
 

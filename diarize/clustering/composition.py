@@ -55,6 +55,14 @@ def count_sets(n_speakers: int, max_set_size: int) -> int:
     return sum(comb(n_speakers, size) for size in range(1, min(max_set_size, n_speakers) + 1))
 
 
+def most_speakers(high: int, max_set_size: int, most_sets: int) -> int:
+    """The largest number of speakers, 1 to `high`, with at most `most_sets` sets."""
+    k = max(high, 1)
+    while k > 1 and count_sets(k, max_set_size) > most_sets:
+        k -= 1
+    return k
+
+
 def compose_sets(
     compose: Compose | None, centroids: Float64[np.ndarray, "*r k p"], sets: Bool[np.ndarray, "m k"]
 ) -> Float64[np.ndarray, "*r m p"]:

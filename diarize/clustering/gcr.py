@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from sklearn.base import clone
 
-from diarize.clustering.agglomerative import cut, ward_tree
-from diarize.clustering.assignment import Assignment, cluster_means, squared_distances
+from diarize.clustering.agglomerative import cut, ward_merges, ward_tree
+from diarize.clustering.assignment import Assignment, cluster_means
 from diarize.clustering.base import (
     MOST_SETS,
     Regions,
@@ -21,7 +21,7 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose, count_sets
+from diarize.clustering.composition import Compose, most_speakers
 from diarize.clustering.reassignment import ORDERS, composition_distances, stand_for
 from diarize.clustering.selection import Criterion
 from diarize.sets import SpeakerSets
@@ -159,7 +159,7 @@ class GCR(SampledClusterer):
     ) -> Int64[np.ndarray, " n"]:
         """The base clustering, at its finest: labels from 0, no cluster empty."""
         if self.base is None:
-            most = max(_most_clusters(self.max_set_size), bounds.low)
+            most = max(most_speakers(MAX_BASE_CLUSTERS, self.max_set_size, MOST_SETS), bounds.low)
             return cut(ward_tree(rows), min(self.n_base_clusters or most, len(rows)))
         base = clone(self.base)
         options = base.get_params()
@@ -222,30 +222,16 @@ class _Reassignment:
     threshold: float
 
 
-def _most_clusters(max_set_size: int) -> int:
-    """Base clusters to begin with, such that their compositions are not too many."""
-    k = MAX_BASE_CLUSTERS
-    while count_sets(k, max_set_size) > MOST_SETS:
-        k -= 1
-    return k
-
-
 def merged_step_by_step(
     rows: Rows, labels: Int64[np.ndarray, " n"]
 ) -> Iterator[Int64[np.ndarray, " n"]]:
     """These clusters, then one fewer by Ward's criterion, and so on down to one."""
-    counts = np.bincount(labels).astype(np.float64)
+    counts = np.bincount(labels)
     sums = np.stack([rows[labels == j].sum(axis=0, dtype=np.float64) for j in range(len(counts))])
     yield labels
-    while len(counts) > 1:
-        means = sums / counts[:, None]
-        costs = squared_distances(means, means) * (
-            counts[:, None] * counts / (counts[:, None] + counts)
-        )
-        np.fill_diagonal(costs, np.inf)
-        a, b = sorted(divmod(int(costs.argmin()), len(counts)))
-        sums[a] += sums[b]
-        counts[a] += counts[b]
-        sums, counts = np.delete(sums, b, axis=0), np.delete(counts, b)
-        labels = np.where(labels == b, a, labels - (labels > b))
+    places = np.arange(len(counts))  # of each first cluster among those that are left
+    for a, b, _ in ward_merges(sums, counts, len(counts) - 1):
+        stays, goes = places[a], places[b]
+        labels = np.where(labels == goes, stays, labels - (labels > goes))
+        places -= places > goes
         yield labels

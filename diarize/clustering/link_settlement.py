@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from diarize.clustering.assignment import squared_distances, to_sphere
-from diarize.clustering.composition import Compose, compose_sets, count_sets, enumerate_sets
+from diarize.clustering.agglomerative import ward_merges
+from diarize.clustering.assignment import to_sphere
+from diarize.clustering.base import MOST_SETS
+from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.link_graph import LinkGraph
 from diarize.clustering.link_stream import Place
-
-MOST_PLACES = 5000
-"""Most sets that a small cluster is compared with; the largest speakers are composed."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +102,7 @@ def settle(
 def _sets_of_largest(sizes: Int64[np.ndarray, " k"], max_set_size: int) -> Bool[np.ndarray, "m k"]:
     """All single speakers, and the sets of so many of the largest as may be looked at."""
     k = len(sizes)
-    most = k
-    while most > 1 and count_sets(most, max_set_size) > MOST_PLACES:
-        most -= 1
+    most = most_speakers(k, max_set_size, MOST_SETS)
     largest = np.sort(np.argsort(-sizes, kind="stable")[:most])
     several = np.zeros((0, k), dtype=bool)
     if max_set_size > 1 and most > 1:
@@ -150,35 +147,6 @@ def _come_apart(graph: LinkGraph, parts: list[np.ndarray], missing: int) -> list
             groups[b] = groups[b][:0]
         found += [group for group in groups if len(group)]
     return found
-
-
-def ward_merges(
-    sums: Float64[np.ndarray, "m p"], counts: Int64[np.ndarray, " m"], n_merges: int
-) -> list[tuple[int, int, float]]:
-    """Merges of groups of vectors by Ward's criterion: (the group that stays, the other, cost).
-
-    The cost is by how much the sum of squared distances from the means rises.
-    """
-    sums, weights = sums.copy(), counts.astype(np.float64)
-    means = sums / weights[:, None]
-    costs = squared_distances(means, means) * (
-        weights[:, None] * weights / (weights[:, None] + weights)
-    )
-    costs[np.tril_indices(len(costs))] = np.inf
-    merges = []
-    for _ in range(n_merges):
-        a, b = divmod(int(costs.argmin()), len(costs))
-        merges.append((a, b, float(costs[a, b])))
-        sums[a] += sums[b]
-        weights[a] += weights[b]
-        costs[b], costs[:, b] = np.inf, np.inf
-        weights[b] = 0.0
-        alive = np.flatnonzero(weights)
-        alive = alive[alive != a]
-        gaps = ((sums[alive] / weights[alive, None] - sums[a] / weights[a]) ** 2).sum(axis=1)
-        new = gaps * weights[alive] * weights[a] / (weights[alive] + weights[a])
-        costs[np.minimum(a, alive), np.maximum(a, alive)] = new
-    return merges
 
 
 def single_out(

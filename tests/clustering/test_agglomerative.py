@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import agglomerative
-from diarize.clustering.agglomerative import Agglomerative, cut, ward_tree
+from diarize.clustering.agglomerative import Agglomerative, cut, ward_merges, ward_tree
 
 
 def fit(rows, **options):
@@ -85,3 +87,11 @@ def test_order_and_rotation_of_the_rows_do_not_matter(make_world):
     rotation = np.linalg.qr(generator.normal(size=(16, 16)))[0]
     plain, mixed = fit(world.rows).sets_, fit(world.rows[order] @ rotation).sets_
     assert plain[order].by_first_appearance() == mixed
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**40), st.integers(2, 12))
+def test_merges_are_those_of_scipy(seed: int, n: int) -> None:
+    rows = np.random.default_rng(seed).normal(size=(n, 3))
+    costs = [cost for *_, cost in ward_merges(rows, np.ones(n, dtype=np.int64), n - 1)]
+    assert np.allclose(costs, linkage(rows, "ward")[:, 2] ** 2 / 2)

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from diarize.clustering.composition import PLAIN, Plan, compose_sets, enumerate_sets, examine
+from diarize.clustering.composition import (
+    PLAIN,
+    Plan,
+    compose_sets,
+    enumerate_sets,
+    examine,
+    most_speakers,
+)
 
 from .conftest import unit, unit_mean
 
@@ -159,3 +166,8 @@ def test_a_g_that_does_not_fit_is_refused_in_one_line(g, reason):
     with pytest.raises(ValueError, match=reason) as caught:
         compose_sets(g, np.eye(3), enumerate_sets(3, 2))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("high", "d", "expected"), [(30, 2, 9), (5, 2, 5), (30, 3, 6), (0, 2, 1)])
+def test_as_many_speakers_as_have_few_sets(high, d, expected):
+    assert most_speakers(high, d, 50) == expected

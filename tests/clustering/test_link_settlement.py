@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.cluster.hierarchy import linkage
 
 from diarize.clustering.link_graph import LinkGraph
 from diarize.clustering.link_probabilities import Thresholds
-from diarize.clustering.link_settlement import Settlement, settle, single_out, ward_merges
+from diarize.clustering.link_settlement import Settlement, settle, single_out
 
 from .conftest import unit, unit_mean
 
@@ -62,14 +59,6 @@ def test_too_few_come_apart_where_ward_would_merge_last() -> None:
     assert found.slots == {0: (0,), 1: (0,), 2: (1,), 3: (1,)}
     assert found.clusters == {0: (1,)}  # the larger part answers for the id
     assert len(finish(graph, low=4).centroids) == len(finish(graph, low=9).centroids) == 4
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 2**40), st.integers(2, 12))
-def test_merges_are_those_of_scipy(seed: int, n: int) -> None:
-    rows = np.random.default_rng(seed).normal(size=(n, 3))
-    costs = [cost for *_, cost in ward_merges(rows, np.ones(n, dtype=np.int64), n - 1)]
-    assert np.allclose(costs, linkage(rows, "ward")[:, 2] ** 2 / 2)
 
 
 def test_rows_are_singled_out_where_there_are_too_few_subclusters() -> None:
