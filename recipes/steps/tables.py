@@ -22,6 +22,8 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import binom
 
 from diarize import clustering
 from diarize.files import atomic_output
@@ -42,6 +44,9 @@ TUNED = (*COMPOSITIONAL, *BASELINES)
 METHODS = (*TUNED, "osc", CENTROIDS)
 TITLES = {CENTROIDS: "true centroids", "gcr-nearest": "GCR, Algorithm 4"}
 
+TUNED_D = 2
+"""Most speakers in a set of the validation trials."""
+
 FULL_CAP = 750
 """Most rows that CAP clusters in full; of more, it clusters CAP_SAMPLE [paper, section 6.3]."""
 CAP_SAMPLE = 150
@@ -49,9 +54,10 @@ CAP_SAMPLE = 150
 _PENALTIES = (0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0)
 _CLUSTERS = (4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30, 40)
 
+_THRESHOLDS = (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
 _GCR = {
     "n_base_clusters": (8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 25),
-    "threshold": (None, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0),
+    "threshold": _THRESHOLDS,
 }
 
 SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -72,7 +78,7 @@ SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
     "gcr-counting": {
         "order": ("elimination",),
         "count_penalty": _PENALTIES,
-        "threshold": (None, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9),
+        "threshold": _THRESHOLDS,
     },
     "ac-counting": {"count_penalty": _PENALTIES},
 }
@@ -138,7 +144,7 @@ def tune_methods(
         budget: most combinations that are tried of a method; None: all.
         processes: methods tuned at a time.
     """
-    trials = read_trials(work / "valid" / f"d2_n{n}")
+    trials = read_trials(work / "valid" / f"d{TUNED_D}_n{n}")
     presets = work / "presets"
     presets.mkdir(exist_ok=True)
 
@@ -185,7 +191,7 @@ def cluster_trials(
     tasks = []
     for n in sizes:
         for method in methods:
-            params = _params(work, method, n) | {"max_set_size": d, "random_state": seed}
+            params = _params(work, method, n, d) | {"max_set_size": d, "random_state": seed}
             out = work / "results" / method / f"d{d}_n{n}"
             out.mkdir(parents=True, exist_ok=True)
             for trial in sorted((work / "test" / out.name).glob("*.npz")):
@@ -195,7 +201,7 @@ def cluster_trials(
     _in_parallel(processes, tasks)
 
 
-def _params(work: Path, method: str, n: int) -> dict[str, Any]:
+def _params(work: Path, method: str, n: int, d: int) -> dict[str, Any]:
     if method not in TUNED:
         return {}
     preset = read_preset(work / "presets" / f"{method}.json")
@@ -203,7 +209,19 @@ def _params(work: Path, method: str, n: int) -> dict[str, Any]:
     if method == "cap" and CAP_SAMPLE < n <= FULL_CAP:
         # An exemplar's cost is weighed against a sum over all rows: the balance that was tuned.
         params["preference"] *= n / CAP_SAMPLE
+    if _backend(method) == "gcr" and d != TUNED_D and params.get("n_base_clusters"):
+        params["n_base_clusters"] = as_many_sets(params["n_base_clusters"], d)
     return params
+
+
+def as_many_sets(n_sets: int, d: int) -> int:
+    """How many sets of up to d the speakers have who have `n_sets` of up to `TUNED_D`."""
+
+    def sets(speakers: float, d: int) -> float:
+        return float(sum(binom(speakers, size) for size in range(1, d + 1)))
+
+    speakers = brentq(lambda k: sets(k, TUNED_D) - n_sets, 1.0, float(max(n_sets, 2)))
+    return round(sets(speakers, d))
 
 
 def _cluster(

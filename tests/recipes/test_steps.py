@@ -181,7 +181,7 @@ def test_the_preference_of_cap_grows_with_the_rows(tables: ModuleType, tmp_path:
     content = {"name": "x", "backend": "cap", "params": {"preference": -5.0}}
     (tmp_path / "presets").mkdir()
     (tmp_path / "presets" / "cap.json").write_text(json.dumps(content))
-    found = [tables._params(tmp_path, "cap", n)["preference"] for n in (150, 750, 1500)]
+    found = [tables._params(tmp_path, "cap", n, 2)["preference"] for n in (150, 750, 1500)]
     assert found == [-5.0, -25.0, -5.0]  # 1500 rows are clustered by a sample of 150
 
 
@@ -208,3 +208,9 @@ def test_the_true_centroids_show_what_f_and_g_allow(tables: ModuleType) -> None:
     trial = tables.Trial("t", rows, truth)
     found = tables._nearest_true(trial, middle, 2)
     assert found.to_lists() == [[0], [1], [0, 1], [0]]
+
+
+def test_base_clusters_follow_the_number_of_sets(tables: ModuleType) -> None:
+    """Five speakers have 15 sets of up to two, 25 of up to three."""
+    assert [tables.as_many_sets(n, 3) for n in (1, 2, 3, 6, 15)] == [1, 2, 3, 7, 25]
+    assert [tables.as_many_sets(n, 2) for n in (1, 7, 15)] == [1, 7, 15]
