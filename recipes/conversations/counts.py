@@ -10,10 +10,12 @@ reference's, so that counting alone is judged.
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from diarize.audio import open_recording
 from diarize.clustering import make
@@ -55,14 +57,16 @@ def count_by_gap(vectors: np.ndarray, compose: Any) -> int:
 
 def log_dispersions(vectors: np.ndarray, compose: Any, most: int) -> np.ndarray:
     """The logarithm of the sum of squared distances with 1 to `most` speakers."""
-    return np.log(
-        [
-            make("ckm", n_speakers=k, compose=compose, n_restarts=RESTARTS, random_state=0)
-            .fit(vectors)
-            .ssd_
-            for k in range(1, most + 1)
-        ]
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # what has no shape takes long
+        return np.log(
+            [
+                make("ckm", n_speakers=k, compose=compose, n_restarts=RESTARTS, random_state=0)
+                .fit(vectors)
+                .ssd_
+                for k in range(1, most + 1)
+            ]
+        )
 
 
 def shapeless(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
