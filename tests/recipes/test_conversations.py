@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 
@@ -56,6 +57,68 @@ def test_the_table(table: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixt
         "\n"
         "`ckm` has a lower DER than `ac` in 2 of 3.\n"
     )
+
+
+@pytest.fixture(scope="module")
+def hard_cases(folder: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hard_cases", folder / "hard_cases.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def voices() -> dict[str, list[np.ndarray]]:
+    """Four "voices" of 8 s: bursts of 0.9 s of noise, each of another pitch."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name in "abcd":
+        audio = rng.normal(0, 1e-4, 8 * 16000)
+        for begin in range(0, len(audio), 16000):
+            audio[begin : begin + 14400] += 0.1 * rng.normal(size=14400)
+        found[name] = [audio.astype(np.float32)]
+    found["short"] = [np.ones(16000, np.float32)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("case", "speakers"),
+    [
+        ("one_speaker", 1), ("similar_voices", 2), ("one_dominates", 3),
+        ("long_silence", 2), ("loud_noise", 3), ("far_microphone", 3),
+    ],
+)  # fmt: skip
+def test_a_hard_case(
+    hard_cases: ModuleType, voices: dict[str, list[np.ndarray]], case: str, speakers: int
+) -> None:
+    cases = hard_cases.Cases(voices, [])
+    audio, reference = cases.by_name[case](np.random.default_rng(3))
+    assert len(reference.labels()) == speakers and "short" not in reference.labels()
+    seconds = len(audio) / 16000
+    assert reference.get_timeline().extent().end <= seconds
+    if case == "long_silence":
+        longest = max(gap.duration for gap in reference.get_timeline().support().gaps())
+        assert 600 <= longest < 603
+    if case == "one_dominates":
+        talk = sorted(seconds for _, seconds in reference.chart())
+        assert talk[1] <= 3.1 < talk[2]
+    if case == "far_microphone":
+        assert 10 * np.log10(np.square(audio).mean()) < -45
+
+
+def test_hard_cases_are_averaged_by_reference_time(
+    hard_cases: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_scores(tmp_path / "x.json", {"loud_noise_0": 0.1, "loud_noise_1": 0.3, "far_0": 0.5})
+    content = json.loads((tmp_path / "x.json").read_text())
+    content["files"]["loud_noise_1"]["reference_seconds"] = 180.0
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    hard_cases.print_table(tmp_path / "x.json")
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "| loud noise | 25.0 | 5.0 | 2.5 | 5.0 | 0.50 |",
+        "| far | 50.0 | 5.0 | 2.5 | 5.0 | 0.50 |",
+    ]
 
 
 def test_it_can_do_without_ac(
