@@ -24,7 +24,9 @@ BLOCK_SECONDS = 30.72  # 960 chunks: only a recording's last block has an incomp
 
 TARGET_LEVEL = -15.0  # dBFS, where the loud chunks of speech are brought
 SILENCE = -100.0  # dBFS; digital silence and what one bit of noise leaves behind
-LOUD = 95.0  # percentile of a whole recording's chunks that counts as its level
+LOUD = 95.0  # percentile of a recording's heard chunks that counts as its level
+LOUDEST = 99.5  # percentile that is speech even where ten minutes are silent for every one spoken
+HEARD = 35.0  # dB under it; what is quieter is background, however long it lasts
 LOCALLY_LOUD = 90.0  # the same for a few seconds
 WINDOW = 125  # chunks, 4 s: long enough to hold a phrase, short enough for a change of speakers
 HOP = 32  # chunks, 1 s, between two measurements of the local level
@@ -35,8 +37,8 @@ MAX_GAIN = 60.0  # dB
 def measure_level(recording: Recording) -> float:
     """Measure the gain in decibels that brings a recording's loud parts to a common level.
 
-    Robust: the 95th percentile of 32 ms levels, digital silence left out. At most 60 dB; 0.0 for a
-    recording that is silent throughout.
+    Robust: the 95th percentile of 32 ms levels, background and digital silence left out. At most
+    60 dB; 0.0 for a recording that is silent throughout.
     """
     overall = _overall(chunk_levels(recording.blocks(BLOCK_SECONDS)))
     return 0.0 if overall is None else min(TARGET_LEVEL - overall, MAX_GAIN)
@@ -87,4 +89,6 @@ def apply_gain(
 def _overall(levels: Float32[np.ndarray, "chunks"]) -> float | None:
     """The level of the loud parts, dBFS; None: there is nothing but silence."""
     heard = levels[levels > SILENCE]
-    return float(np.percentile(heard, LOUD)) if len(heard) else None
+    if not len(heard):
+        return None
+    return float(np.percentile(heard[heard > np.percentile(heard, LOUDEST) - HEARD], LOUD))

@@ -52,6 +52,14 @@ def test_pauses_and_single_knocks_do_not_count() -> None:
     assert gain == pytest.approx(TARGET_LEVEL + 40, abs=1.5)
 
 
+def test_a_long_silence_does_not_change_the_level() -> None:
+    """Twelve seconds of speech in six minutes of a quiet room: the level is the speech's."""
+    speech = noise(-30, 12)
+    quiet = np.concatenate([speech, noise(-75, 360)])
+    gains = [measure_level(open_recording((x, SAMPLE_RATE))) for x in (speech, quiet)]
+    assert gains[0] == pytest.approx(gains[1], abs=0.2)
+
+
 def test_levels_by_hand() -> None:
     wave = np.zeros(2 * CHUNK + 100, np.float32)
     wave[:CHUNK] = 0.1  # -20 dB
