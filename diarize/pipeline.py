@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from diarize.errors import InputError
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, annotate, turns
+from diarize.voiceprints import Voiceprints, rename, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -68,6 +69,7 @@ class Diarization:
         duration: seconds of audio that were read.
         device: what f ran on.
         notes: what a person should know of how it was found.
+        voices: what each speaker sounds like, by first appearance.
     """
 
     annotation: Annotation
@@ -76,6 +78,12 @@ class Diarization:
     duration: float
     device: str
     notes: tuple[str, ...] = ()
+    voices: Voiceprints = field(default_factory=Voiceprints)
+
+    def renamed(self, names: Mapping[str, str]) -> Diarization:
+        """Call the speakers otherwise; those without a new name keep theirs."""
+        annotation, voices = rename(self.annotation, self.voices, names)
+        return replace(self, annotation=annotation, voices=voices)
 
 
 @dataclass(kw_only=True)
@@ -187,6 +195,7 @@ class Diarizer:
             duration=embedded.duration,
             device=embedded.device,
             notes=tuple(notes),
+            voices=voiceprints(annotation, embedded.cells, embedded.fine),
         )
 
     def embed(self, audio: Source | Recording, hook: Hook | None = None) -> Embedded:

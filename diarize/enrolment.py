@@ -1,0 +1,53 @@
+"""Known voices: the voiceprint of each person, out of clips in which nobody else speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+
+import numpy as np
+
+from diarize.audio import Recording, open_recording
+from diarize.audio.recording import Source
+from diarize.clustering.assignment import to_sphere
+from diarize.errors import InputError
+from diarize.pipeline import Activity, Diarizer, Hook
+from diarize.voiceprints import Voiceprints
+
+
+def enrol(
+    diarizer: Diarizer,
+    clips: Mapping[str, Sequence[Source | Recording]],
+    activity: Activity | None = None,
+    hook: Hook | None = None,
+) -> Voiceprints:
+    """Learn what people sound like.
+
+    A clip stands for the mean of its windows of speech, a person for the mean of his clips, both
+    brought back to the sphere.
+
+    Args:
+        diarizer: whose model is used.
+        clips: recordings of each person by name, at least one, in which he speaks alone.
+        activity: where there is speech in a clip; None: silero with its defaults.
+        hook: called as `hook(step, done, total)` after each person.
+
+    Raises:
+        InputError: a clip that cannot be read, or has no speech.
+    """
+    listener = copy(diarizer)  # shares the model, once it is loaded
+    listener.activity = activity
+    listener.prepare()
+    centroids = []
+    for name, sources in clips.items():
+        means = []
+        for source in sources:
+            clip = source if isinstance(source, Recording) else open_recording(source)
+            vectors = listener.embed(clip).fine
+            if not len(vectors):
+                raise InputError(f"{clip.label}: no speech in this clip of {name}")
+            means.append(to_sphere(vectors.mean(axis=0, dtype=np.float64)))
+        centroids.append(to_sphere(np.mean(means, axis=0)))
+        if hook:
+            hook("enrolment", len(centroids), len(clips))
+    return Voiceprints(tuple(clips), np.array(centroids, np.float32)) if clips else Voiceprints()

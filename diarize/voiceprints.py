@@ -1,0 +1,197 @@
+"""Voices as vectors: the centroid of each speaker, and who of one recording is who elsewhere.
+
+Two centroids are compared by their cosine. Speakers of one recording are never one person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64, Int64
+
+from diarize.clustering.assignment import to_sphere
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+# At this cosine two centroids are taken for one person's: `KNOWN` of a person's clips and of a
+# speaker found in a recording, `SAME` of speakers found in two recordings. Chosen on speakers of
+# dev-a by recipes/conversations/known_voices.py; its RESULTS.md has the error rates.
+KNOWN = 0.7
+SAME = 0.75
+
+ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody knows
+
+
+@dataclass(frozen=True)
+class Voiceprints:
+    """Centroids of k speakers, unit vectors, and their names, no two alike."""
+
+    names: tuple[str, ...] = ()
+    centroids: Float32[np.ndarray, "k p"] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )
+
+
+def voiceprints(
+    annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: Float[np.ndarray, "n p"]
+) -> Voiceprints:
+    """Average the windows in which each speaker is heard alone, on the sphere.
+
+    The windows of a speaker who never is are those in which others are heard too.
+
+    Args:
+        annotation: turns of one recording.
+        cells: sorted disjoint stretches of time, seconds.
+        vectors: of the window that speaks for each cell, unit length.
+
+    Returns:
+        Speakers by first appearance.
+    """
+    names = by_first_appearance(annotation)
+    held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
+    weights = held.reshape(len(names), len(cells))
+    alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
+    weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
+    centroids = to_sphere(weights @ vectors.astype(np.float64))
+    return Voiceprints(tuple(names), centroids.astype(np.float32))
+
+
+def by_first_appearance(annotation: Annotation) -> list[str]:
+    """Labels of an annotation in the order in which they begin to speak."""
+    return list(dict.fromkeys(label for _, _, label in annotation.itertracks(yield_label=True)))
+
+
+def _held(
+    annotation: Annotation, name: str, cells: Float64[np.ndarray, "n 2"]
+) -> Float64[np.ndarray, "n"]:
+    """For how many seconds of each cell a speaker has a turn."""
+    turns = annotation.label_timeline(name).support()
+    times = np.array([(turn.start, turn.end) for turn in turns]).ravel()
+    spoken = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
+    begin, end = np.interp(cells.T, times, spoken)
+    return np.asarray(end - begin)
+
+
+def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -> dict[str, str]:
+    """Find known voices among the speakers of one recording.
+
+    Each known voice is at most one speaker and the other way round; what is assigned has the
+    largest sum of what the cosines exceed the threshold by.
+
+    Args:
+        found: the speakers.
+        known: the known voices.
+        threshold: least cosine.
+
+    Returns:
+        Speaker to known voice, for those who are known.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if not found.names or not known.names:
+        return {}
+    excess = found.centroids.astype(np.float64) @ known.centroids.T - threshold
+    rows, columns = linear_sum_assignment(np.maximum(excess, 0.0), maximize=True)
+    return {
+        found.names[row]: known.names[column]
+        for row, column in zip(rows, columns, strict=True)
+        if excess[row, column] >= 0
+    }
+
+
+def name_speakers(
+    recordings: Sequence[Voiceprints], known: Voiceprints | None = None
+) -> list[dict[str, str]]:
+    """Name the speakers of recordings: the same person has the same name in all of them.
+
+    Known voices get their names, strangers are SPEAKER_00, SPEAKER_01, ... by first appearance, in
+    the order of the recordings; a number that a known voice bears is passed over.
+
+    Args:
+        recordings: the speakers of each, by first appearance.
+        known: voices whose names are known.
+
+    Returns:
+        For each recording, speaker to name.
+    """
+    known = known or Voiceprints()
+    given = [identify(found, known) for found in recordings]
+    speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
+    names = [given[n].get(name) for n, name in speakers]
+    persons = link(recordings, names)
+    called = {person: name for person, name in zip(persons, names, strict=True) if name}
+    free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
+    strangers = (name for name in free if name not in known.names)
+    result: list[dict[str, str]] = [{} for _ in recordings]
+    for (n, name), person in zip(speakers, persons, strict=True):
+        if person not in called:
+            called[person] = next(strangers)
+        result[n][name] = called[person]
+    return result
+
+
+def link(
+    recordings: Sequence[Voiceprints], names: Sequence[str | None], threshold: float = SAME
+) -> list[int]:
+    """Tell which speakers of several recordings are one person.
+
+    Average linkage of the cosines, where two speakers of one recording, or with two names, are
+    never joined, and two with one name always.
+
+    Args:
+        recordings: the speakers of each.
+        names: of all speakers in turn, where they are known.
+        threshold: least mean cosine between two groups of speakers that are joined.
+
+    Returns:
+        A number for each speaker in turn: that of his person.
+    """
+    origin = np.repeat(np.arange(len(recordings)), [len(r.names) for r in recordings])
+    if not len(origin):
+        return []
+    rows = np.concatenate([r.centroids for r in recordings if r.names]).astype(np.float64)
+    cosines = rows @ rows.T
+    codes = np.unique([name or "" for name in names], return_inverse=True)[1]
+    named = np.array([name is not None for name in names])
+    both = named[:, None] & named
+    same = codes[:, None] == codes
+    cosines[both & same] = 2.0  # more than any cosine: joined first
+    cosines[(both & ~same) | (origin[:, None] == origin)] = -np.inf
+    return _average_linkage(cosines, threshold).tolist()
+
+
+def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int64[np.ndarray, "n"]:
+    """Join the two groups with the largest mean similarity while that reaches a threshold.
+
+    What is -inf stays so, whatever it is averaged with. A group is numbered as its first member.
+    """
+    alike = alike.copy()
+    group = np.arange(len(alike))
+    size = np.ones(len(alike))
+    best = alike.max(axis=1)
+    while True:
+        kept = int(best.argmax())
+        if best[kept] < threshold:
+            return group
+        kept, gone = sorted((kept, int(alike[kept].argmax())))
+        pointed = best == np.maximum(alike[:, kept], alike[:, gone])  # may lose their best
+        mean = (size[kept] * alike[kept] + size[gone] * alike[gone]) / (size[kept] + size[gone])
+        alike[kept] = alike[:, kept] = mean
+        alike[gone] = alike[:, gone] = -np.inf
+        size[kept] += size[gone]
+        group[group == gone] = kept
+        pointed[[kept, gone]] = True
+        best[pointed] = alike[pointed].max(axis=1)
+
+
+def rename(
+    annotation: Annotation, voices: Voiceprints, names: Mapping[str, str]
+) -> tuple[Annotation, Voiceprints]:
+    """Call the speakers of a recording otherwise; those without a new name keep theirs."""
+    renamed = annotation.rename_labels(mapping=dict(names))
+    return renamed, Voiceprints(tuple(names.get(n, n) for n in voices.names), voices.centroids)
