@@ -72,13 +72,19 @@ def embedding(
     device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train.")] = "cpu",
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and mixtures.")] = 0,
 ) -> None:
-    """Train f and g on mixtures made on the fly; run again to go on after an interruption."""
+    """Train f and g on mixtures made on the fly; run again to go on after an interruption.
+
+    Several processes or GPUs: torchrun --nproc-per-node N --module diarize train embedding ...
+    """
+    from contextlib import nullcontext
+
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
     from diarize.cli.targets import require_folder
     from diarize.training.embedding import Recipe, train_embedding
     from diarize.training.episodes import EpisodeConfig
     from diarize.training.loop import LoopConfig
+    from diarize.training.processes import is_first
 
     require_folder(out)
     recipe = Recipe(
@@ -95,11 +101,12 @@ def embedding(
         ),
         seed=seed,
     )
-    with progress() as hook:
+    with progress() if is_first() else nullcontext() as hook:
         path = train_embedding(
             recipe, out, device=device, workers=workers, until=until, hook=hook, report=_report
         )
-    note(f"weights in {path}")
+    if is_first():
+        note(f"weights in {path}")
 
 
 def _report(step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy]) -> None:

@@ -21,6 +21,7 @@ from diarize.mixing.speech import Utterance, audio_files, find_utterances
 from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, make_episodes
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.processes import join_processes
 from diarize.training.voices import Voices, collect_voices
 
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
@@ -70,7 +71,7 @@ def train_embedding(
     hook: Hook | None = None,
     report: Report | None = None,
 ) -> Path:
-    """Train, or go on with a training that was interrupted.
+    """Train, or go on with a training that was interrupted; alone, or as one process of torchrun's.
 
     Args:
         recipe: what to train on, and how.
@@ -88,16 +89,39 @@ def train_embedding(
         InputError: speech or a device that cannot be used, a teacher that is not installed, or a
             folder with a training by another recipe.
     """
-    device = pick_device(device)
-    _same_recipe(recipe, folder)
-    noises = read_noises(recipe.noise) if recipe.noise else []
-    development = _development(recipe, hook)
-    voices = _voices(recipe, folder, hook)
-    maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
-    torch.manual_seed(recipe.seed)
-    model = CompositionalEmbedding(recipe.model)
-    trainer = Trainer(model, recipe.loop, device)
-    checkpoint = folder / "checkpoint.safetensors"
+    weights = folder / "model.safetensors"
+    with join_processes(pick_device(device)) as (processes, own_device):
+        _same_recipe(recipe, folder)
+        noises = read_noises(recipe.noise) if recipe.noise else []
+        development = _development(recipe, hook) if processes.first else {}
+        if processes.first:
+            voices = _voices(recipe, folder, hook)
+        processes.wait()
+        if not processes.first:  # the first one has written them down
+            voices = Voices.load(folder / "voices")
+        maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
+        torch.manual_seed(recipe.seed)
+        model = CompositionalEmbedding(recipe.model)
+        trainer = Trainer(model, recipe.loop, own_device, processes)
+        _begin(trainer, maker, folder / "checkpoint.safetensors")
+        train(
+            trainer,
+            maker,
+            None if voices.targets is None else torch.from_numpy(voices.targets),
+            folder,
+            development,
+            workers=workers,
+            until=until,
+            hook=hook,
+            report=report,
+        )
+        if processes.first:
+            save_model(model, weights)
+    return weights
+
+
+def _begin(trainer: Trainer, maker: EpisodeMaker, checkpoint: Path) -> None:
+    """Go on from the checkpoint; without one, measure the spread of the features."""
     if checkpoint.is_file():
         try:
             trainer.load(checkpoint)
@@ -105,21 +129,7 @@ def train_embedding(
             raise InputError(f"{checkpoint}: a damaged checkpoint ({error})") from None
     else:
         first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
-        model.encode.spread.copy_(first.std(dim=0))
-    targets = None if voices.targets is None else torch.from_numpy(voices.targets)
-    train(
-        trainer,
-        maker,
-        targets,
-        folder,
-        development,
-        workers=workers,
-        until=until,
-        hook=hook,
-        report=report,
-    )
-    save_model(model, folder / "model.safetensors")
-    return folder / "model.safetensors"
+        trainer.model.encode.spread.copy_(first.std(dim=0))
 
 
 def _same_recipe(recipe: Recipe, folder: Path) -> None:

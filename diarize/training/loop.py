@@ -18,6 +18,7 @@ from diarize.files import atomic_output
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
+from diarize.training.processes import ALONE, Processes
 
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0
@@ -56,10 +57,14 @@ class Trainer:
     """f, g and the optimiser's state, moved along one step at a time."""
 
     def __init__(
-        self, model: CompositionalEmbedding, config: LoopConfig, device: str = "cpu"
+        self,
+        model: CompositionalEmbedding,
+        config: LoopConfig,
+        device: str = "cpu",
+        processes: Processes = ALONE,
     ) -> None:
         self.model = model.to(device)
-        self.config, self.device = config, device
+        self.config, self.device, self.processes = config, device, processes
         self.log_scale = nn.Parameter(torch.tensor(math.log(FIRST_SCALE), device=device))
         self.optimiser = torch.optim.AdamW(
             [
@@ -105,6 +110,7 @@ class Trainer:
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
+        self.processes.average(p.grad for p in self._parameters() if p.grad is not None)
         torch.nn.utils.clip_grad_norm_(self._parameters(), self.config.clip)
         self.optimiser.step()
         self.step += 1
@@ -158,6 +164,9 @@ def train(
 ) -> None:
     """Run steps, writing `folder/checkpoint.safetensors` now and then.
 
+    Of several processes, each makes the batches of its own number, and the first writes and
+    reports.
+
     Args:
         trainer: where to go on.
         maker: makes the batch of each step.
@@ -170,12 +179,15 @@ def train(
         report: called at each checkpoint with the step, the mean parts of the loss, and set
             accuracy.
     """
-    config = trainer.config
+    config, processes = trainer.config, trainer.processes
     last = min(config.steps, until or config.steps)
+    own = range(
+        trainer.step * processes.count + processes.rank, last * processes.count, processes.count
+    )
     batches = torch.utils.data.DataLoader(
         maker,
         batch_size=None,
-        sampler=range(trainer.step, last),
+        sampler=own,
         num_workers=workers,
         prefetch_factor=4 if workers else None,
     )
@@ -184,12 +196,13 @@ def train(
     for batch in batches:
         for name, part in trainer.advance(batch, targets).items():
             sums[name] = sums.get(name, 0.0) + part
-        if hook:
+        if hook and processes.first:
             hook("training", trainer.step, config.steps)
-        if trainer.step % config.every == 0 or trainer.step == last:
+        if processes.first and (trainer.step % config.every == 0 or trainer.step == last):
             trainer.save(folder / "checkpoint.safetensors")
             if report:
                 count = trainer.step - since
                 accuracy = {k: set_accuracy(trainer.model, v) for k, v in development.items()}
                 report(trainer.step, {k: v / count for k, v in sums.items()}, accuracy)
             sums, since = {}, trainer.step
+    processes.wait()

@@ -1,0 +1,115 @@
+"""Training by several processes: torchrun itself starts two, on hums."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+from safetensors.torch import load_file
+
+from diarize.training.processes import ALONE, Processes, is_first, join_processes
+
+RECIPE = """
+import sys
+from pathlib import Path
+import torch
+from diarize.embedding import EmbeddingConfig
+from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.episodes import EpisodeConfig
+from diarize.training.loop import LoopConfig
+
+folder, until = Path(sys.argv[1]), int(sys.argv[2])
+recipe = Recipe(
+    speech=folder / "speech",
+    model=EmbeddingConfig(dim=16, hidden=8, layers=1),
+    episodes=EpisodeConfig(
+        episodes=1, speakers=4, pairs=2, triples=1, starts=2, changes=2, seconds=(0.6,)
+    ),
+    loop=LoopConfig(steps=3, warmup=1, cooldown=2, every=2, bf16=False, clip=1e9),
+)
+"""
+TRAIN = RECIPE + "train_embedding(recipe, folder / sys.argv[3], workers=0, until=until)\n"
+GRADIENTS = (
+    RECIPE
+    + """
+from safetensors.torch import save_file
+from diarize.embedding import CompositionalEmbedding
+from diarize.training.episodes import EpisodeMaker
+from diarize.training.loop import Trainer
+from diarize.training.processes import join_processes
+from diarize.training.voices import Voices
+
+with join_processes("cpu") as (processes, device):
+    maker = EpisodeMaker(Voices.load(folder / "one" / "voices"), [], recipe.episodes, 0)
+    torch.manual_seed(0)
+    trainer = Trainer(CompositionalEmbedding(recipe.model), recipe.loop, device, processes)
+    trainer.advance(maker[until + processes.rank], None)
+    found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
+    save_file(found, folder / f"{sys.argv[3]}-{processes.rank}.safetensors")
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("processes")
+    time = np.arange(3 * 16_000) / 16_000
+    for number in range(4):
+        (folder / "speech" / f"s{number}").mkdir(parents=True)
+        hum = 0.1 * np.sign(np.sin(2 * np.pi * (80 + 23 * number) * time))
+        soundfile.write(folder / "speech" / f"s{number}" / "a.wav", hum, 16_000)
+    return folder
+
+
+def run(folder: Path, script: str, *arguments: str, processes: int) -> None:
+    path = folder / "script.py"
+    path.write_text(script)
+    starter = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command = [sys.executable, *(starter if processes > 1 else []), str(path), str(folder)]
+    done = subprocess.run(
+        [*command, *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path) -> None:
+    run(folder, TRAIN, "3", "one", processes=2)
+    run(folder, TRAIN, "2", "parts", processes=2)
+    run(folder, TRAIN, "3", "parts", processes=2)
+    whole, parts = (load_file(folder / name / "model.safetensors") for name in ("one", "parts"))
+    assert all(torch.equal(parts[name], tensor) for name, tensor in whole.items())
+
+    # Both step along the mean of the two gradients.
+    run(folder, GRADIENTS, "0", "both", processes=2)
+    run(folder, GRADIENTS, "0", "first", processes=1)
+    run(folder, GRADIENTS, "1", "second", processes=1)
+    files = ("both-0", "both-1", "first-0", "second-0")
+    both, again, first, second = (load_file(folder / f"{name}.safetensors") for name in files)
+    for name, gradient in both.items():
+        assert torch.equal(gradient, again[name])
+        torch.testing.assert_close(gradient, (first[name] + second[name]) / 2)
+
+
+def test_alone_nothing_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.delenv("RANK", raising=False)
+    with join_processes("cpu") as (processes, device):
+        assert processes is ALONE and device == "cpu"
+    assert ALONE.first and is_first()
+    assert not Processes(rank=1, count=2).first
+    tensor = torch.ones(3)
+    ALONE.average([tensor])
+    ALONE.wait()
+    assert torch.equal(tensor, torch.ones(3))
+    monkeypatch.setenv("RANK", "1")
+    assert not is_first()
