@@ -10,8 +10,9 @@ from diarize.version import __version__
 
 if TYPE_CHECKING:
     from diarize.pipeline import Diarizer
+    from diarize.streaming import StreamingDiarizer
 
-__all__ = ["Diarizer", "__version__"]
+__all__ = ["Diarizer", "StreamingDiarizer", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from diarize.pipeline import Diarizer
 
         return Diarizer
+    if name == "StreamingDiarizer":
+        from diarize.streaming import StreamingDiarizer
+
+        return StreamingDiarizer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

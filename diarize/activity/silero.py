@@ -89,7 +89,7 @@ class SileroActivity:
         factors = gain_curve(chunk_levels(_told(recording, hook, 0.0)))
         probabilities: list[np.ndarray] = []
         n_samples = position = 0
-        with _one_thread():
+        with one_thread():
             network = SileroNetwork()
             for block in _told(recording, hook, recording.duration):
                 chunks = as_chunks(block)
@@ -190,7 +190,7 @@ def _lstm() -> torch.nn.LSTM:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """The steps of an LSTM are too small to share: threads would wait for each other."""
     import torch
 

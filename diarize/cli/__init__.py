@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from diarize.cli import backends, cluster, embed, plot, run, score, simulate, train, tune
+from diarize.cli import backends, cluster, embed, plot, run, score, simulate, stream, train, tune
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
 from diarize.version import __version__
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 for command in (
     run.run,
+    stream.stream,
     score.score,
     embed.embed,
     cluster.cluster,
@@ -62,11 +63,11 @@ def main() -> NoReturn:
     """Run the command line on the arguments of the process, and exit."""
     signal.signal(signal.SIGTERM, _terminate)
     show_warnings_as_notes()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
             # RTTM is UTF-8 wherever it goes; a terminal keeps its own encoding.
-            stream.reconfigure(
-                encoding=None if stream.isatty() else "utf-8", errors="backslashreplace"
+            output.reconfigure(
+                encoding=None if output.isatty() else "utf-8", errors="backslashreplace"
             )
     status = run_command(sys.argv[1:])
     try:

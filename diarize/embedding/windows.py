@@ -71,7 +71,7 @@ def embed_windows(
     """
     order = np.argsort(windows[:, 0], kind="stable")
     stack = model.config.stack
-    frames = _frame_ranges(windows[order] - recording.start, stack)
+    frames = frame_ranges(windows[order] - recording.start, stack)
     longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
     batches = _Batches(model, vectors)
@@ -104,7 +104,7 @@ def embed_windows(
     return vectors
 
 
-def _frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.ndarray, "n 2"]:
+def frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.ndarray, "n 2"]:
     """Convert windows in seconds to ranges of frames, a whole number of LSTM steps long."""
     seconds = np.maximum(windows[:, 1] - windows[:, 0], SHORTEST)
     steps = np.maximum(1, ((seconds * SAMPLE_RATE - N_FFT) / STEP + 1).astype(np.int64) // stack)

@@ -1,0 +1,242 @@
+"""The loop of `diarize stream`: sound in, lines out, and an end that is clean however it comes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from diarize.cli.messages import note
+from diarize.cli.sources import Blocks
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    from diarize.streaming import StreamingDiarizer, Turn
+
+POLL = 0.1  # seconds after which a request to stop is heeded, at the latest
+STALL = 0.03  # seconds before a promise ends at which nothing more is waited for
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Where what is said goes at once."""
+
+    def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
+        """Say turns; so much sound has come, and so much of it is decided on."""
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """One object a line."""
+
+    def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
+        """Print turns that are at least a millisecond long."""
+        for turn in turns:
+            start, end = round(turn.start, 3), round(turn.end, 3)
+            if end > start:
+                line = {"start": start, "end": end, "speakers": turn.speakers, "final": turn.final}
+                print(json.dumps(line))
+        if turns:
+            sys.stdout.flush()
+
+    def tell_map(self, names: dict[str, str | None]) -> None:
+        """Print which final speaker each live one is."""
+        print(json.dumps({"map": names}), flush=True)
+
+
+@dataclass(frozen=True)
+class RttmLines:
+    """A line for each speaker of a live turn; what is settled cannot be said in RTTM."""
+
+    uri: str
+
+    def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
+        """Print live turns that are at least a millisecond long."""
+        from diarize.formats.rttm import RttmLine
+
+        live = [turn for turn in turns if not turn.final]
+        for turn in live:
+            start, end = round(turn.start, 3), round(turn.end, 3)
+            for name in turn.speakers if end > start else ():
+                print(RttmLine(self.uri, start, end - start, name).serialise())
+        if live:
+            sys.stdout.flush()
+
+
+def make_sink(format: str | None, uri: str) -> contextlib.AbstractContextManager[Sink]:
+    """What `--format` asks for; without it, a live view on a terminal and else JSON lines."""
+    if format == "rttm":
+        return contextlib.nullcontext(RttmLines(uri))
+    if format is None and sys.stdout is not None and sys.stdout.isatty():
+        from rich.console import Console
+
+        from diarize.cli.live import LiveView
+
+        return LiveView(Console(), uri)
+    return contextlib.nullcontext(JsonLines())
+
+
+class Interruption:
+    """The first Ctrl-C or SIGTERM is a request to end well; a second one is not taken in here.
+
+    Attributes:
+        number: of the signal that came; 0: none.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def __enter__(self) -> Interruption:
+        self._before = {n: signal.signal(n, self._take) for n in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        self.number = number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+
+class Session:
+    """A diarizer, and where its lines go.
+
+    Attributes:
+        failure: what ended the stream before its time, if anything did.
+        unheard: whether nobody reads the lines any more.
+    """
+
+    def __init__(self, diarizer: StreamingDiarizer, lines: Sink) -> None:
+        self.diarizer, self.lines = diarizer, lines
+        self.failure: Exception | None = None
+        self.unheard = False
+
+    def follow(
+        self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
+    ) -> None:
+        """Take in blocks to the end of the source, or until somebody ends it."""
+        blocks = Blocks(source)
+        diarizer = self.diarizer
+        arrived: deque[tuple[float, float]] = deque()  # when, and seconds of sound by then
+        while not (self.unheard or interruption.number):
+            late = arrived[0][0] + latency - STALL - time.monotonic() if arrived else POLL
+            try:
+                block = blocks.next(min(POLL, max(0.0, late)))
+                if block is None:
+                    break
+                if len(block):
+                    turns = diarizer.push(block)
+                    arrived.append((time.monotonic(), diarizer.seconds))
+                else:
+                    turns = self._catch_up(arrived, latency)
+            except InputError as problem:
+                self.failure = problem
+                break
+            self.tell(turns)
+            while arrived and arrived[0][1] <= diarizer.decided:
+                arrived.popleft()
+        self.tell(diarizer.end())
+
+    def tell(self, turns: Sequence[Turn]) -> None:
+        """Say turns, as long as somebody listens."""
+        if not self.unheard:
+            try:
+                self.lines.show(turns, self.diarizer.seconds, self.diarizer.decided)
+            except BrokenPipeError as problem:
+                self.unheard, self.failure = True, problem
+
+    def settle(self, out: Path | None) -> None:
+        """Cluster all that was heard, say what came of it, and write it."""
+        diarizer = self.diarizer
+        if self.unheard and out is None:
+            return
+        said = len(diarizer.settled)
+        try:
+            annotation = diarizer.finish()
+        except (KeyboardInterrupt, SystemExit):  # asked to end a second time
+            note("interrupted before the end of the last pass: this is what was said live")
+            annotation = diarizer.live()
+        else:
+            self.tell(diarizer.settled[said:])
+            self._tell_map()
+        if out is not None:
+            from diarize.files import atomic_output
+            from diarize.formats import FORMATS
+
+            name = "json" if out.suffix.lower() == ".json" else "rttm"
+            with atomic_output(out, "w") as file:
+                file.write(FORMATS[name](annotation, diarizer.options))
+
+    def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
+        """The source has stalled: decide on what would be late otherwise."""
+        now = time.monotonic()
+        until = 0.0
+        while arrived and arrived[0][0] + latency - STALL <= now:
+            until = arrived.popleft()[1]
+        return self.diarizer.catch_up(until)
+
+    def _tell_map(self) -> None:
+        names = self.diarizer.speaker_map()
+        for live, final in names.items():
+            note(f"{live} is {final or 'nobody'}")
+        if isinstance(self.lines, JsonLines) and not self.unheard:
+            try:
+                self.lines.tell_map(names)
+            except BrokenPipeError as problem:
+                self.failure = problem
+
+
+def listen(
+    diarizer: StreamingDiarizer,
+    source: Iterator[np.ndarray],
+    sink: contextlib.AbstractContextManager[Sink],
+    *,
+    latency: float,
+    out: Path | None,
+    endless: bool = False,
+) -> int:
+    """Diarize a source to its end, or until somebody ends it; then settle and write all of it.
+
+    Args:
+        diarizer: a new one.
+        source: blocks of samples.
+        sink: where lines go.
+        latency: seconds that were promised.
+        out: where the final result goes.
+        endless: whether the source has no end of its own, so that Ctrl-C is the regular one.
+
+    Returns:
+        The exit code: 0, or 128 and the number of the signal that ended it.
+
+    Raises:
+        InputError: sound that cannot be used; what came before is settled and written.
+        BrokenPipeError: nobody reads the lines any more; the result is written nevertheless.
+    """
+    with Interruption() as interruption, sink as lines:
+        session = Session(diarizer, lines)
+        session.follow(source, latency, interruption)
+        session.settle(out)
+    if not diarizer.seconds and not interruption.number and session.failure is None:
+        raise InputError(f"{diarizer.uri}: no sound came")
+    if session.failure is not None:
+        raise session.failure
+    if not diarizer.said.turns:
+        note(f"{diarizer.uri}: no speech found")
+    if interruption.number == signal.SIGINT and endless:
+        return 0
+    return 128 + interruption.number if interruption.number else 0

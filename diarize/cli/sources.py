@@ -1,0 +1,180 @@
+"""Where sound comes from: standard input, a file at its own speed, a microphone."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diarize.errors import InputError
+
+# Little-endian, as `sox -t raw` and `ffmpeg -f s16le` give it on all common machines.
+SAMPLE_FORMATS = {
+    "u8": "<u1", "s8": "<i1", "s16": "<i2", "s32": "<i4", "f32": "<f4", "f64": "<f8",
+}  # fmt: skip
+MOST_BYTES = 1 << 18  # read at a time, at most
+WAITING = 8  # blocks that wait to be worked on; whoever is ahead by more than that has to wait
+BLOCK_SECONDS = 0.05  # of a file that is played
+FAST_SECONDS = 5.0  # of one that is played as fast as may be
+
+
+@dataclass
+class Pcm:
+    """Raw samples out of bytes that come in pieces of any size.
+
+    Attributes:
+        sample_format: a name of `SAMPLE_FORMATS`.
+        n_channels: whose mean is taken.
+    """
+
+    sample_format: str
+    n_channels: int
+    _rest: bytes = b""  # of a sample, or of a frame
+
+    def __post_init__(self) -> None:
+        if self.sample_format not in SAMPLE_FORMATS:
+            known = ", ".join(SAMPLE_FORMATS)
+            raise InputError(f"sample format {self.sample_format}: not one of {known}")
+
+    @property
+    def left_over(self) -> int:
+        """Bytes that are no whole frame."""
+        return len(self._rest)
+
+    def decode(self, data: bytes) -> np.ndarray:
+        """Samples of the mean of all channels, float32."""
+        from diarize.audio.decoders import as_floats
+
+        kind = np.dtype(SAMPLE_FORMATS[self.sample_format])
+        data = self._rest + data
+        whole = len(data) - len(data) % (kind.itemsize * self.n_channels)
+        self._rest = data[whole:]
+        frames = np.frombuffer(data[:whole], kind).reshape(-1, self.n_channels)
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused later
+            return as_floats(frames).mean(axis=1, dtype=np.float32)
+
+
+class Blocks:
+    """Blocks of a source, read in a thread of its own, so that it can be waited for with a limit.
+
+    Args:
+        produce: gives the blocks; an exception of its own is passed on.
+    """
+
+    def __init__(self, produce: Iterator[np.ndarray]) -> None:
+        self._queue: queue.Queue[np.ndarray | BaseException | None] = queue.Queue(WAITING)
+        self._over = False
+        # A daemon: a read that never returns must not keep the program from ending.
+        threading.Thread(target=self._fill, args=(produce,), daemon=True).start()
+
+    def next(self, seconds: float) -> np.ndarray | None:
+        """Wait for the next block, at most so long.
+
+        Returns:
+            The block; without samples if there was none in that time, None at the end.
+        """
+        try:
+            item = self._queue.get(timeout=seconds)
+        except queue.Empty:
+            return np.zeros(0, np.float32)
+        if isinstance(item, BaseException):
+            raise item
+        return item
+
+    def _fill(self, produce: Iterator[np.ndarray]) -> None:
+        try:
+            for block in produce:
+                self._queue.put(block)
+            self._queue.put(None)
+        except BaseException as problem:  # told where the blocks are taken
+            self._queue.put(problem)
+
+
+Source = Callable[[], Iterator[np.ndarray]]
+"""What begins to give blocks of samples when it is called."""
+
+
+def standard_input(pcm: Pcm) -> Source:
+    """Whatever standard input has, as soon as it has it.
+
+    Raises:
+        InputError: it is a terminal, or closed.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input: is closed")
+    if sys.stdin.isatty():
+        raise InputError("standard input: is a terminal; pipe raw samples into it")
+    read = _reader()
+
+    def blocks() -> Iterator[np.ndarray]:
+        while data := read(MOST_BYTES):
+            yield pcm.decode(data)
+
+    return blocks
+
+
+def _reader() -> Callable[[int], bytes]:
+    try:
+        number = sys.stdin.fileno()
+    except (OSError, ValueError):  # no file behind it
+        return getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+    return lambda size: os.read(number, size)  # takes no lock, which the end would wait for
+
+
+def played(path: str, speed: float) -> Source:
+    """A recording at 16 kHz, at so many times its own speed; infinite: as fast as may be."""
+    from diarize.audio import SAMPLE_RATE, open_recording
+
+    fast = speed == float("inf")
+    recording = open_recording(path)
+
+    def blocks() -> Iterator[np.ndarray]:
+        began, done = time.monotonic(), 0
+        for block in recording.blocks(FAST_SECONDS if fast else BLOCK_SECONDS * max(speed, 1.0)):
+            done += len(block)  # a block is heard when its last sample is
+            pause = 0.0 if fast else began + done / SAMPLE_RATE / speed - time.monotonic()
+            if pause > 0:
+                time.sleep(pause)
+            yield block
+
+    return blocks
+
+
+def microphone(rate: int) -> Source:
+    """The default microphone; without an end.
+
+    Raises:
+        InputError: sounddevice is not installed, or there is no microphone.
+    """
+    try:
+        import sounddevice
+    except ModuleNotFoundError:
+        raise InputError(
+            "a microphone is read through sounddevice, which is not installed: "
+            "pip install 'diarize-sets[microphone]'"
+        ) from None
+    except OSError as error:  # PortAudio is missing
+        raise InputError(f"microphone: {error}") from None
+    heard: queue.SimpleQueue[np.ndarray] = queue.SimpleQueue()
+
+    def hear(samples: Any, _frames: int, _time: Any, _status: Any) -> None:
+        heard.put(samples[:, 0].copy())
+
+    try:
+        stream = sounddevice.InputStream(rate, channels=1, dtype="float32", callback=hear)
+    except (sounddevice.PortAudioError, ValueError) as error:
+        raise InputError(f"microphone: {error}") from None
+
+    def blocks() -> Iterator[np.ndarray]:
+        with stream:  # begins to listen
+            while True:
+                yield heard.get()
+
+    return blocks

@@ -1,0 +1,228 @@
+"""`diarize stream`: who speaks, while they speak."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from diarize.cli.sources import Pcm
+
+# What has an option of its own, by the name that the backend knows it by.
+_OWN_OPTIONS = {
+    "n_speakers": "--num-speakers",
+    "min_speakers": "--min-speakers",
+    "max_speakers": "--max-speakers",
+    "max_set_size": "--max-set-size",
+    "random_state": "--seed",
+    "compose": "--model",
+}
+RATE = 16_000  # Hz
+
+
+# The defaults and ranges are those of the library; a test compares them, since importing it here
+# would slow `--help` down.
+def stream(
+    audio: Annotated[
+        str,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="A recording, which is played; -: raw samples on standard input.",
+            show_default="-",
+        ),
+    ] = "-",
+    rate: Annotated[
+        int | None,
+        typer.Option(
+            metavar="HZ",
+            min=1000,
+            max=384_000,
+            help="Of raw samples, or of the microphone.",
+            show_default="16000",
+        ),
+    ] = None,
+    sample_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="u8|s8|s16|s32|f32|f64",
+            help="Raw samples: unsigned, signed, float; bits; little-endian.",
+            show_default="s16",
+        ),
+    ] = None,
+    channels: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Channels of raw samples, which are mixed down.",
+            show_default="1",
+        ),
+    ] = None,
+    speed: Annotated[
+        str,
+        typer.Option(metavar="N|max", help="How many times its own speed a file is played at."),
+    ] = "1",
+    microphone: Annotated[
+        bool,
+        typer.Option("--microphone", help="Listen to the default microphone until Ctrl-C."),
+    ] = False,
+    latency: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            max=60.0,
+            help="From sound to line, at most; from 0.6 on, at low rates from more.",
+        ),
+    ] = 2.0,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="jsonl|rttm",
+            help="Of the lines on standard output; rttm has what was said live, and no more.",
+            show_default="jsonl; on a terminal a live view",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where the final result goes: RTTM, or JSON if it ends in .json."
+        ),
+    ] = None,
+    refine: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=5.0,
+            help="Every so often cluster all that was heard anew, and settle what is older.",
+            show_default="at the end",
+        ),
+    ] = None,
+    refine_backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Clustering that settles; see `diarize backends`.")
+    ] = "ckm",
+    num_speakers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Number of speakers that are settled.", show_default="inferred"
+        ),
+    ] = None,
+    min_speakers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Fewest of them.", show_default="1")
+    ] = None,
+    max_speakers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most of them.", show_default="20")
+    ] = None,
+    max_set_size: Annotated[
+        int,
+        typer.Option(metavar="D", min=1, help="Most speakers at one instant; 1 finds no overlap."),
+    ] = 2,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p", metavar="NAME=VALUE", help="Option of the live clustering, `links`; may repeat."
+        ),
+    ] = None,
+    vad_threshold: Annotated[
+        float,
+        typer.Option(metavar="P", min=0.0, max=1.0, help="Probability from which on it is speech."),
+    ] = 0.4,
+    model: Annotated[
+        str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
+    ] = "lstm-compositional",
+    device: Annotated[
+        str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+) -> None:
+    """Say who speaks, while they speak.
+
+    Writes a line for each stretch of speech, at most --latency after its sound; one that goes on is
+    said in pieces. At the end (or every --refine SECONDS) what was heard is clustered anew; lines
+    that are "final" replace what was said before of their time. A last line says which final
+    speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
+    """
+    from diarize.activity import SileroActivity
+    from diarize.cli.inputs import name_of
+    from diarize.cli.listening import listen, make_sink
+    from diarize.cli.messages import note
+    from diarize.cli.params import parse_params
+    from diarize.cli.sources import Pcm
+    from diarize.files import require_writable
+    from diarize.streaming import StreamingDiarizer
+
+    given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
+    _check_source(audio, microphone, [name for name, value in given.items() if value is not None])
+    if format not in {None, "jsonl", "rttm"}:
+        raise InputError(f"format {format}: not one of jsonl, rttm")
+    if out is not None:
+        require_writable(out)
+        if audio != "-" and out.exists() and os.path.exists(audio) and out.samefile(audio):
+            raise InputError(f"{out}: is the recording, which the result would replace")
+    pcm = Pcm(sample_format or "s16", channels or 1)
+    rate = rate or RATE
+    source = _source(audio, microphone, rate, pcm, _factor(speed))
+    diarizer = StreamingDiarizer(
+        RATE if audio != "-" else rate,
+        latency=latency,
+        max_set_size=max_set_size,
+        params=parse_params(param or [], _OWN_OPTIONS),
+        refine=refine,
+        refine_backend=refine_backend,
+        n_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        activity=SileroActivity(threshold=vad_threshold),
+        model=model,
+        device=device,
+        seed=seed,
+        uri="microphone" if microphone else name_of(audio),
+    )
+    sink = make_sink(format, diarizer.uri)
+    status = listen(diarizer, source(), sink, latency=latency, out=out, endless=microphone)
+    if pcm.left_over:
+        note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
+    raise typer.Exit(status)
+
+
+def _check_source(audio: str, microphone: bool, raw: list[str]) -> None:
+    if microphone and audio != "-":
+        raise InputError(f"{audio}: either a file or --microphone")
+    if audio != "-" and raw:
+        raise InputError(f"{audio}: {raw[0]} is for raw samples on standard input")
+    if microphone and set(raw) - {"--rate"}:
+        raise InputError(f"{(set(raw) - {'--rate'}).pop()} is for raw samples on standard input")
+
+
+def _factor(speed: str) -> float:
+    """How many times its own speed a file is played at."""
+    if speed == "max":
+        return math.inf
+    try:
+        factor = float(speed)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor < math.inf:
+        raise InputError(f"speed {speed}: neither a number above 0 nor max")
+    return factor
+
+
+def _source(
+    audio: str, microphone: bool, rate: int, pcm: Pcm, speed: float
+) -> Callable[[], Iterator[np.ndarray]]:
+    """What begins to give sound when it is called, and is known to be there before."""
+    from diarize.cli import sources
+
+    if microphone:
+        return sources.microphone(rate)
+    return sources.standard_input(pcm) if audio == "-" else sources.played(audio, speed)

@@ -1,0 +1,101 @@
+"""Who speaks, said with a bounded delay: decoding over the last seconds, again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.clustering.assignment import squared_distances
+from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
+from diarize.clustering.links import LiveCluster
+from diarize.sets import SpeakerSets
+from diarize.streaming.turns import by_sets
+from diarize.timeline import TimelineOptions, cut_cells, decode, turns
+
+Ids = frozenset[int]
+
+CONTEXT = 2.0  # seconds before what is decided that are remembered
+MOST_STATES = 200  # sets that are decoded among: of so many of the largest clusters
+IMPOSSIBLE = 1e3  # cost of what was decided otherwise; squared distances are at most 4
+
+
+class LiveDecoder:
+    """Decides who speaks, a little at a time; what it has said, it does not change.
+
+    The states are the sets of the live clusters, the costs as in `diarize.refinement.refine`. Each
+    decision rests on all windows that are there, also those behind it.
+
+    Args:
+        compose: g; not used where `max_set_size` is 1.
+        max_set_size: most speakers at one instant.
+        options: as of a whole recording's timeline.
+        dimension: of the vectors.
+    """
+
+    def __init__(
+        self, compose: Compose | None, max_set_size: int, options: TimelineOptions, dimension: int
+    ) -> None:
+        self._compose, self._max_set_size, self._options = compose, max_set_size, options
+        self._cells = np.zeros((0, 2))
+        self._vectors = np.zeros((0, dimension))
+        self._decided: list[Ids] = []  # of the first cells
+        self._ids: tuple[int, ...] = ()
+        self._states = SpeakerSets(np.zeros((0, 0), bool))
+        self._places = np.zeros((0, dimension))
+        self.until = 0.0  # seconds up to which all is decided
+
+    def add(self, cells: Float64[np.ndarray, "n 2"], vectors: Float32[np.ndarray, "n p"]) -> None:
+        """Take in the windows that follow those of the last call."""
+        self._cells = np.concatenate([self._cells, cells])
+        self._vectors = np.concatenate([self._vectors, vectors])
+
+    def know(self, clusters: list[LiveCluster]) -> None:
+        """Decode among these from now on; at least one, the largest count where there are many."""
+        largest = sorted(clusters, key=lambda cluster: (-cluster.size, cluster.id))
+        chosen = largest[: most_speakers(len(largest), self._max_set_size, MOST_STATES)]
+        chosen.sort(key=lambda cluster: cluster.id)
+        self._ids = tuple(cluster.id for cluster in chosen)
+        self._states = SpeakerSets(enumerate_sets(len(chosen), self._max_set_size))
+        centroids = np.stack([cluster.centroid for cluster in chosen])
+        self._places = compose_sets(self._compose, centroids, self._states.membership)
+
+    def decide(self, until: float) -> list[tuple[float, float, Ids]]:
+        """Say who speaks between the last decision and `until`.
+
+        Args:
+            until: seconds; all windows of cells that begin before have been added.
+
+        Returns:
+            Begin, end and the ids of who speaks, in order; nothing where nobody does.
+        """
+        begin, self.until = self.until, max(until, self.until)
+        if not len(self._cells) or self.until == begin:
+            return []
+        costs = squared_distances(self._vectors, self._places)
+        sets = self._sets()
+        states = {ids: state for state, ids in enumerate(sets)}
+        bound = costs.copy()
+        for row, ids in enumerate(self._decided):
+            state = states.get(ids)  # None: a cluster of it was taken in by another
+            if state is not None:
+                bound[row] = IMPOSSIBLE
+                bound[row, state] = 0.0
+        path = decode(self._cells, bound, self._states, self._options)
+        cells = cut_cells(self._cells, costs, path)
+        found = turns(cells, self._states[path], self._options)
+        spoken = [(b, e, self._ids[speaker]) for b, e, speaker in found]
+        n = int(np.searchsorted(self._cells[:, 1], self.until + 1e-9))
+        self._decided += [sets[state] for state in path[len(self._decided) : n]]
+        self._forget()
+        return list(by_sets(spoken, begin, self.until))
+
+    def _sets(self) -> list[Ids]:
+        return [
+            frozenset(self._ids[i] for i in np.flatnonzero(row)) for row in self._states.membership
+        ]
+
+    def _forget(self) -> None:
+        old = int(np.searchsorted(self._cells[:, 1], self.until - CONTEXT))
+        old = min(old, len(self._decided))
+        self._cells, self._vectors = self._cells[old:], self._vectors[old:]
+        self._decided = self._decided[old:]

@@ -1,0 +1,372 @@
+"""Diarization while people are still speaking: the stages of `diarize.pipeline`, block by block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize import clustering
+from diarize.activity import SileroActivity
+from diarize.activity.level import CHUNK, as_chunks
+from diarize.activity.silero import one_thread
+from diarize.audio import SAMPLE_RATE
+from diarize.clustering.links import Links
+from diarize.errors import InputError
+from diarize.streaming.decoding import LiveDecoder
+from diarize.streaming.history import Said, Spool
+from diarize.streaming.intake import Intake, resampling_delay
+from diarize.streaming.settling import Settler, Stretch, shared_seconds
+from diarize.streaming.speech import LiveActivity
+from diarize.streaming.timing import plan
+from diarize.streaming.turns import Turn
+from diarize.streaming.windows import Cell, Frames, Lane, embed
+from diarize.timeline import TimelineOptions
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+LATENCY = 2.0  # seconds
+# As of a whole recording: `diarize.pipeline`.
+WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
+FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
+SHORTEST_CELL = 0.01  # seconds
+MIN_LIVE = 4  # windows that a cluster must have before it is taken for a speaker
+REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
+SHORTEST_REFINE = 5.0  # seconds
+
+
+class StreamingDiarizer:
+    """Says who speaks while they speak, and settles it with hindsight.
+
+    `push` takes sound in blocks of any size and says what has been decided meanwhile: who spoke in
+    a stretch of time, at most `latency` seconds after its sound. What is said does not depend on
+    the sizes of the blocks. `finish` clusters all that was heard as a recording is clustered, and
+    gives its turns. Memory does not grow with the sound but by the turns; vectors are kept on disk.
+
+    Args:
+        rate: of the samples, Hz.
+        latency: seconds from sound to what is said of it.
+        max_set_size: most speakers at one instant.
+        params: options of the live clustering, `links`.
+        refine: every so many seconds, what is older is settled; None: at the end.
+        refine_backend: the clustering that does so.
+        n_speakers, min_speakers, max_speakers: bind what is settled; None: inferred.
+        activity: how speech is found.
+        timeline: how turns are made of windows.
+        model: name of a shipped model, or path of a weights file.
+        device: "auto", "cpu" or "cuda".
+        seed: of everything that is drawn.
+        uri: name of the stream.
+
+    Attributes:
+        uri: name of the stream.
+        options: those that a result is written with.
+        said: what was said live: begin, end and speakers, stretches that went on joined.
+        settled: final turns so far.
+
+    Raises:
+        InputError: options that cannot be used, a latency that cannot be promised.
+    """
+
+    def __init__(
+        self,
+        rate: float = SAMPLE_RATE,
+        *,
+        latency: float = LATENCY,
+        max_set_size: int = 2,
+        params: Mapping[str, Any] | None = None,
+        refine: float | None = None,
+        refine_backend: str = "ckm",
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        activity: SileroActivity | None = None,
+        timeline: TimelineOptions | None = None,
+        model: str | Path = "lstm-compositional",
+        device: str = "auto",
+        seed: int = 0,
+        uri: str = "stream",
+    ) -> None:
+        from diarize.embedding import load_model, pick_device
+
+        self.uri = uri
+        self.options = {
+            "backend": refine_backend,
+            "model": str(model),
+            "seed": seed,
+            "max_set_size": max_set_size,
+            "latency": latency,
+            "refine": refine,
+            **dict(params or {}),
+        }
+        options = timeline or TimelineOptions()
+        self._intake = Intake(rate)
+        self._activity = LiveActivity(activity or SileroActivity())
+        delay = resampling_delay(self._intake.rate)
+        self._timing = plan(latency, delay, self._activity.slowness + FINE_STEP)
+        self.device = pick_device(device)
+        self._model = load_model(model, self.device)
+        self._coarse = Lane(WINDOW, STEP, known=STEP / 2, rest=STEP / 2)
+        self._fine = Lane(FINE_WINDOW, FINE_STEP, known=FINE_STEP, rest=SHORTEST_CELL)
+        self._frames = Frames(self._timing.delay + WINDOW + 2 * STEP + 1)
+        given = dict(params or {})
+        self._links: Links = clustering.make(
+            "links", max_set_size=max_set_size, compose=self._model.compose, **given
+        )
+        self._decoder = LiveDecoder(
+            self._model.compose, max_set_size, options, self._model.config.dim
+        )
+        self._backend = refine_backend
+        self._bounds = {
+            "n_speakers": n_speakers,
+            "min_speakers": min_speakers,
+            "max_speakers": max_speakers,
+        }
+        self._common = {
+            "max_set_size": max_set_size,
+            "compose": self._model.compose,
+            "random_state": seed,
+            **(given if refine_backend == "links" else {}),
+        }
+        least = n_speakers or min_speakers or 0
+        self._settler = Settler(self._estimator, options, least)
+        self._check(refine)
+        self._refine = refine
+        self._next_pass = math.inf if refine is None else 2 * refine
+        self._settled_until = 0.0
+        self._pass: Future[list[Stretch]] | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self._coarse_vectors = Spool(self._model.config.dim)
+        self._fine_vectors = Spool(self._model.config.dim)
+        self._names: dict[int, str] = {}
+        self._ended = False
+        self._annotation: Annotation | None = None
+        self._heard = 0  # samples at 16 kHz
+        self.said = Said()
+        self.settled: list[Turn] = []
+
+    @property
+    def seconds(self) -> float:
+        """How much sound has come."""
+        return self._intake.seconds
+
+    @property
+    def decided(self) -> float:
+        """Seconds up to which it has been said who speaks."""
+        return self._decoder.until
+
+    def push(self, samples: Any) -> list[Turn]:
+        """Take in sound.
+
+        Args:
+            samples: mono, of shape (n,); floats, or integers, which are scaled by their full scale.
+
+        Returns:
+            What was decided meanwhile, in order of time; then what was settled, if anything was.
+
+        Raises:
+            InputError: samples that cannot be used, or the stream has ended.
+        """
+        if self._ended:
+            raise InputError("the stream has ended")
+        self._intake.push(samples)
+        said = []
+        while (piece := self._intake.take(self._timing.hop)) is not None:
+            said += self._hear(piece)
+        return said + self._collect()
+
+    def catch_up(self, until: float) -> list[Turn]:
+        """Decide on sound although what follows it does not come: for a stream that stalls.
+
+        Args:
+            until: seconds; what was spoken before is decided now, as far as it can be known.
+        """
+        if self._ended or until <= self.decided:
+            return []
+        waiting = self._intake.waiting // CHUNK * CHUNK
+        piece = self._intake.take(waiting) if waiting else None
+        said = [] if piece is None else self._hear(piece)
+        with one_thread():
+            return said + self._say(until)
+
+    def end(self) -> list[Turn]:
+        """There is no more sound: decide on what is left."""
+        if self._ended:
+            return []
+        self._intake.finish()
+        said = []
+        while (piece := self._intake.take(self._timing.hop)) is not None:
+            said += self._hear(piece)
+        rest = self._intake.take(self._intake.waiting)
+        self._ended = True
+        assert rest is not None
+        self._heard += len(rest)
+        with one_thread():
+            if len(rest):
+                self._activity.push(as_chunks(rest))
+                self._frames.push(rest)
+            self._activity.finish(self._heard / SAMPLE_RATE)
+            self._frames.finish(self._model.config.stack)
+            return said + self._say(math.inf)
+
+    def finish(self) -> Annotation:
+        """Settle all of the stream.
+
+        Returns:
+            Turns of SPEAKER_00, SPEAKER_01, ... by first appearance.
+        """
+        if self._annotation is None:
+            self.end()
+            self._collect(wait=True)
+            self._begin_pass(math.inf)
+            self._collect(wait=True)
+            self._annotation = annotation_of(
+                ((turn.start, turn.end, turn.speakers) for turn in self.settled), self.uri
+            )
+            if self._worker is not None:
+                self._worker.shutdown()
+        return self._annotation
+
+    def live(self) -> Annotation:
+        """What was said live, as turns."""
+        return annotation_of(self.said.turns, self.uri)
+
+    def speaker_map(self) -> dict[str, str | None]:
+        """Of each live speaker, the final one that shares most time with it; None: none does."""
+        final = [(turn.start, turn.end, turn.speakers) for turn in self.settled]
+        return {
+            name: max(times, key=lambda other: (times[other], other), default=None)
+            for name, times in sorted(shared_seconds(self.said.turns, final).items())
+        }
+
+    def _hear(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
+        """Work on a hop of whole chunks."""
+        self._heard += len(piece)
+        with one_thread():
+            self._activity.push(as_chunks(piece))
+            self._frames.push(piece)
+            heard = self._heard / SAMPLE_RATE
+            due = heard - self._timing.delay
+            said = self._say(due + self._timing.piece if self.decided < due else self.decided)
+        if heard >= self._next_pass and self._refine is not None:
+            said += self._collect(wait=True)
+            self._begin_pass(heard - self._refine)
+            self._next_pass += self._refine
+        return said
+
+    def _say(self, until: float) -> list[Turn]:
+        """Embed what can be embedded, and decide up to a time."""
+        self._embed(until)
+        found = self._decoder.decide(min(until, self._fine.laid(self._activity.sure)))
+        said = []
+        for begin, end, ids in found:
+            for cluster in sorted(ids):
+                self._names.setdefault(cluster, f"LIVE_{len(self._names):02d}")
+            speakers = tuple(sorted(self._names[cluster] for cluster in ids))
+            self.said.add(begin, end, speakers)
+            said.append(Turn(begin, end, speakers, False))
+        return said
+
+    def _embed(self, due: float) -> None:
+        """Embed the windows that are complete, or can wait no longer, in one go."""
+        activity, lanes = self._activity, (self._coarse, self._fine)
+        activity.regions = [
+            region
+            for region in activity.regions
+            if not all([lane.place(region, activity.sure) for lane in lanes])
+        ]
+        until = self._frames.until
+        ready = [lane.ready(until, due) for lane in lanes]
+        if not any(ready):
+            return
+        windows = [
+            lane.window(cell, until)
+            for lane, cells in zip(lanes, ready, strict=True)
+            for cell in cells
+        ]
+        vectors = embed(self._model, self._frames.cut(windows, self._model.config.stack))
+        coarse, fine = np.split(vectors, [len(ready[0])])
+        if len(coarse):
+            self._coarse_vectors.add(_times(ready[0]), coarse)
+        elif not self._links.live_clusters():
+            coarse = fine[:1]
+        if len(coarse):
+            self._answer(coarse)
+        self._fine_vectors.add(_times(ready[1]), fine)
+        self._decoder.add(_times(ready[1]), fine)
+
+    def _answer(self, vectors: Float32[np.ndarray, "n p"]) -> None:
+        self._links.partial_fit(vectors)
+        clusters = self._links.live_clusters()
+        known = [cluster for cluster in clusters if cluster.size >= MIN_LIVE]
+        self._decoder.know(known or [max(clusters, key=lambda c: (c.size, -c.id))])
+
+    def _begin_pass(self, until: float) -> None:
+        """Settle what was said up to a time, in a thread of its own."""
+        begin = self._settled_until
+        coarse = self._coarse_vectors.read()[1]
+        cells, fine = self._fine_vectors.read()
+        if begin > 0:
+            first = int(np.searchsorted(cells[:, 1], begin - REMEMBERED))
+            cells, fine = cells[first:], fine[first:]
+        self._settled_until = until
+        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
+        self._pass = self._worker.submit(self._settler.settle, coarse, cells, fine, begin, until)
+
+    def _collect(self, wait: bool = False) -> list[Turn]:
+        """Turns of a pass that is done."""
+        if self._pass is None or not (wait or self._pass.done()):
+            return []
+        found = [Turn(*stretch, True) for stretch in self._pass.result()]
+        self._pass = None
+        self.settled += found
+        return found
+
+    def _check(self, refine: float | None) -> None:
+        if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
+            raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
+        estimator = self._estimator(None)
+        if estimator.needs_truth:
+            raise InputError(f"backend {self._backend} needs the true turns: nobody knows them yet")
+        nothing = np.zeros((0, self._model.config.dim), np.float32)
+        estimator.fit(nothing)
+        clustering.make("links", **self._links.get_params(deep=False)).fit(nothing)
+
+    def _estimator(self, n_windows: int | None) -> Any:
+        """The clustering that settles; of few windows no more speakers are asked than they are."""
+        bounds = dict(self._bounds)
+        for name in ("n_speakers", "min_speakers"):
+            wanted = bounds[name]
+            if wanted is not None and n_windows:
+                bounds[name] = min(wanted, n_windows)
+        return clustering.make(self._backend, **bounds, **self._common)
+
+
+def annotation_of(stretches: Any, uri: str) -> Annotation:
+    """Turns of each speaker, joined where one goes on while others come and go."""
+    from pyannote.core import Annotation, Segment
+
+    annotation = Annotation(uri=uri)
+    going: dict[str, tuple[float, float]] = {}
+    for begin, end, speakers in stretches:
+        for name in speakers:
+            before = going.get(name)
+            if before is not None and begin - before[1] <= 1e-9:
+                going[name] = (before[0], end)
+                continue
+            if before is not None:
+                annotation[Segment(*before), name] = name
+            going[name] = (begin, end)
+    for name, turn in going.items():
+        annotation[Segment(*turn), name] = name
+    return annotation
+
+
+def _times(cells: list[Cell]) -> Any:
+    return np.array([(cell.begin, cell.end) for cell in cells], np.float64).reshape(-1, 2)

@@ -1,0 +1,113 @@
+"""Sound as it comes, at any rate and in blocks of any size, to even pieces of 16 kHz."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE
+from diarize.audio.recording import RATES
+from diarize.errors import InputError
+
+AT_ONCE = 1 << 18  # samples that are resampled at a time: memory does not depend on the block
+
+
+class Intake:
+    """Resamples a stream and cuts it into pieces of equal length.
+
+    What follows sees the same pieces however the stream was cut into blocks, so that all results
+    are the same to the last bit.
+
+    Args:
+        rate: of the samples that will come, Hz.
+
+    Raises:
+        InputError: a rate that cannot be used.
+    """
+
+    def __init__(self, rate: float) -> None:
+        if not (RATES[0] <= rate <= RATES[1] and float(rate).is_integer()):
+            raise InputError(
+                f"the rate is a whole number of Hz from {RATES[0]} to {RATES[1]}, not {rate}"
+            )
+        self.rate = int(rate)
+        self.received = 0  # samples at the stream's rate
+        self._resampler = _make_resampler(self.rate)
+        self._held = np.zeros(0, np.float32)
+
+    @property
+    def seconds(self) -> float:
+        """How much sound has come."""
+        return self.received / self.rate
+
+    def push(self, samples: Any) -> None:
+        """Take in samples of shape (n,), floats or integers (scaled by their full scale).
+
+        Raises:
+            InputError: another shape, or a sample that is no finite number; nothing is taken then.
+        """
+        from diarize.audio.decoders import as_floats
+
+        values = np.asarray(samples)
+        if values.dtype.kind not in "iuf" or values.ndim != 1:
+            raise InputError(
+                f"samples are numbers of shape (n,), not {values.dtype} of shape {values.shape}"
+            )
+        values = np.ascontiguousarray(as_floats(values))
+        finite = np.isfinite(values)
+        if not finite.all():
+            time = (self.received + int(np.argmin(finite))) / self.rate
+            raise InputError(f"the sample at {time:.3f} s is not a finite number")
+        self.received += len(values)
+        pieces = [self._held]
+        for begin in range(0, len(values), AT_ONCE):
+            pieces.append(self._resample(values[begin : begin + AT_ONCE], last=False))
+        self._held = np.concatenate(pieces)
+
+    def take(self, size: int) -> Float32[np.ndarray, "samples"] | None:
+        """Hand out the next `size` samples at 16 kHz; None where there are not so many yet."""
+        if len(self._held) < size:
+            return None
+        piece, self._held = self._held[:size], self._held[size:]
+        return piece
+
+    @property
+    def waiting(self) -> int:
+        """Samples at 16 kHz that were not handed out yet."""
+        return len(self._held)
+
+    def finish(self) -> None:
+        """There is no more sound: let what the resampler holds out."""
+        rest = self._resample(np.zeros(0, np.float32), last=True)
+        self._held = np.concatenate([self._held, rest])
+
+    def _resample(self, samples: np.ndarray, last: bool) -> np.ndarray:
+        if self._resampler is None:
+            return samples
+        return self._resampler.resample_chunk(samples, last=last)
+
+
+def resampling_delay(rate: int) -> float:
+    """Seconds by which resampled sound comes later than the sound itself, at most."""
+    resampler = _make_resampler(rate)
+    if resampler is None:
+        return 0.0
+    block = np.zeros(max(1, rate // 100), np.float32)
+    given = got = 0
+    delay = 0.0
+    for _ in range(math.ceil(3 * rate / len(block))):
+        got += len(resampler.resample_chunk(block))
+        given += len(block)
+        delay = max(delay, given / rate - got / SAMPLE_RATE)
+    return delay
+
+
+def _make_resampler(rate: int) -> Any:
+    if rate == SAMPLE_RATE:
+        return None
+    import soxr
+
+    return soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")

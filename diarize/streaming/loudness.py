@@ -1,0 +1,67 @@
+"""The gain that brings speech to one level, when the sound to come is not known.
+
+As `diarize.activity.level`, which sees a recording as a whole: the gain follows the loud parts of
+the last seconds, and silence is raised at most `MAX_SPREAD` more than the loud parts of the last
+minutes. Loudness is believed at once, silence only after seconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.activity.level import (
+    LOCALLY_LOUD,
+    LOUD,
+    MAX_GAIN,
+    MAX_SPREAD,
+    SILENCE,
+    TARGET_LEVEL,
+    WINDOW,
+    apply_gain,
+)
+
+ATTACK = 8  # chunks, 0.26 s: when half of them are loud, it is loud
+PRIOR_LEVEL = -40.0  # dBFS, of speech, before there was any
+PRIOR_CHUNKS = 30.0  # chunks, 1 s, for which that counts
+HALF_LIFE = 1900  # chunks, 60 s, after which a level counts half: a jump in level is followed
+BINS_PER_DB = 2
+HIGHEST = 20.0  # dBFS; float samples may lie above full scale
+
+
+class LiveLevel:
+    """Follows the level of a stream and evens it out; memory does not grow."""
+
+    def __init__(self) -> None:
+        self._recent = np.zeros(0, np.float32)  # levels of the last chunks, dBFS
+        self._edges = np.arange(SILENCE, HIGHEST, 1 / BINS_PER_DB)
+        self._seen = np.zeros(len(self._edges))  # chunks at each level, old ones counting less
+        self._seen[self._bins(np.array([PRIOR_LEVEL]))] = PRIOR_CHUNKS
+        self._gain: float | None = None  # dB, at the end of what came so far
+
+    def __call__(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "n 512"]:
+        """Bring the chunks that follow those of the last call to the common level."""
+        power = np.square(chunks, dtype=np.float64).mean(axis=1)
+        levels = (10 * np.log10(power + 1e-15)).astype(np.float32)
+        self._recent = np.concatenate([self._recent, levels])[-WINDOW:]
+        heard = levels[levels > SILENCE]
+        if len(heard):
+            self._seen *= 0.5 ** (len(heard) / HALF_LIFE)
+            np.add.at(self._seen, self._bins(heard), 1.0)
+        wanted = self._wanted()
+        before = wanted if self._gain is None else self._gain
+        self._gain = wanted
+        ramp = np.linspace(before, wanted, len(chunks) + 1)
+        return apply_gain(chunks, (10 ** (ramp / 20)).astype(np.float32))
+
+    def _wanted(self) -> float:
+        """Gain in dB for what is heard now."""
+        loud_now = max(
+            np.percentile(self._recent, LOCALLY_LOUD), np.percentile(self._recent[-ATTACK:], 50)
+        )
+        share = np.cumsum(self._seen)
+        overall = self._edges[np.searchsorted(share, LOUD / 100 * share[-1])]
+        return float(min(TARGET_LEVEL - max(loud_now, overall - MAX_SPREAD), MAX_GAIN))
+
+    def _bins(self, levels: np.ndarray) -> np.ndarray:
+        return np.clip((levels - SILENCE) * BINS_PER_DB, 0, len(self._edges) - 1).astype(np.int64)

@@ -1,0 +1,129 @@
+"""The past is clustered anew and settled: the batch stages on what a stream left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.clustering.assignment import squared_distances
+from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.refinement import ROUNDS, refine, speaker_centroids
+from diarize.sets import SpeakerSets
+from diarize.streaming.turns import by_sets
+from diarize.timeline import TimelineOptions, cut_cells, decode, turns
+
+Stretch = tuple[float, float, tuple[str, ...]]
+
+
+class Settler:
+    """Clusters all that was heard so far, and settles the part that was not settled before.
+
+    A speaker keeps the name under which passes before spoke of it: names go to the speakers that
+    share most windows with those of the pass before.
+
+    Args:
+        make: gives a new clustering for so many windows.
+        options: of the timeline.
+        least: so many speakers are named, however short their turns are.
+    """
+
+    def __init__(
+        self, make: Callable[[int], Any], options: TimelineOptions, least: int = 0
+    ) -> None:
+        self._make, self._options, self._least = make, options, least
+        self._before = SpeakerSets(np.zeros((0, 0), bool))
+        self._names: list[str | None] = []  # of the columns of these
+        self._n_names = 0
+
+    def settle(
+        self,
+        coarse: Float32[np.ndarray, "m p"],
+        cells: Float64[np.ndarray, "n 2"],
+        fine: Float32[np.ndarray, "n p"],
+        begin: float,
+        end: float,
+    ) -> list[Stretch]:
+        """Say who spoke from `begin` to `end`.
+
+        Args:
+            coarse: vectors of all windows that are clustered, from the beginning of the stream.
+            cells: those of the windows that are decoded; from the beginning, or from some minutes
+                before `begin` on.
+            fine: vectors of these windows.
+            begin: seconds up to which all is settled.
+            end: seconds up to which it shall be.
+
+        Returns:
+            Begin, end and speakers, in order; nothing where nobody speaks.
+        """
+        estimator = self._make(len(coarse)).fit(coarse)
+        names = self._match(estimator.sets_)
+        decoded = refine if begin == 0 else _decode_part
+        cells, sets = decoded(fine, cells, estimator, self._options)
+        least = self._least if begin == 0 else 0
+        found = list(by_sets(turns(cells, sets, self._options, least), begin, end))
+        settled = []
+        for b, e, speakers in found:
+            for speaker in sorted(speakers):
+                if names[speaker] is None:
+                    names[speaker] = f"SPEAKER_{self._n_names:02d}"
+                    self._n_names += 1
+            settled.append((b, e, tuple(sorted(str(names[speaker]) for speaker in speakers))))
+        self._before, self._names = estimator.sets_, names
+        return settled
+
+    def _match(self, sets: SpeakerSets) -> list[str | None]:
+        """Names of the present speakers; None: a new one."""
+        from scipy.optimize import linear_sum_assignment
+
+        names: list[str | None] = [None] * sets.n_speakers
+        old = self._before.membership
+        shared = old.astype(np.int64).T @ sets.membership[: len(old)].astype(np.int64)
+        for before, now in zip(*linear_sum_assignment(-shared), strict=True):
+            if shared[before, now]:
+                names[now] = self._names[before]
+        return names
+
+
+def _decode_part(
+    vectors: Float32[np.ndarray, "n p"],
+    cells: Float64[np.ndarray, "n 2"],
+    estimator: Any,
+    options: TimelineOptions,
+) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
+    """As `refine`, for a part of a stream, in which not everybody has to speak."""
+    if not estimator.n_speakers_ or not len(cells):
+        return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
+    largest = estimator.max_set_size if estimator.finds_overlap else 1
+    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
+    rows = vectors.astype(np.float64)
+    centroids = estimator.centroids_
+    for _ in range(ROUNDS):
+        composed = compose_sets(estimator.compose, centroids, states.membership)
+        costs = squared_distances(rows, composed)
+        path = decode(cells, costs, states, options)
+        centroids = speaker_centroids(rows, states[path], centroids)
+    return cut_cells(cells, costs, path), states[path]
+
+
+def shared_seconds(a: Iterable[Stretch], b: Iterable[Stretch]) -> dict[str, dict[str, float]]:
+    """Seconds that each speaker of `a` shares with each of `b`; both are in order of time."""
+    shared: dict[str, dict[str, float]] = {}
+    others = list(b)
+    first = 0
+    for begin, end, speakers in a:
+        while first < len(others) and others[first][1] <= begin:
+            first += 1
+        for name in speakers:
+            shared.setdefault(name, {})
+        for other_begin, other_end, other_speakers in others[first:]:
+            if other_begin >= end:
+                break
+            both = min(end, other_end) - max(begin, other_begin)
+            for name in speakers:
+                for other in other_speakers:
+                    shared[name][other] = shared[name].get(other, 0.0) + both
+    return shared

@@ -1,0 +1,56 @@
+"""What a promised latency leaves time for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diarize.activity.level import CHUNK
+from diarize.activity.silero import CHUNK_SECONDS
+from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
+
+MARGIN = 0.1  # seconds for the computing itself
+HOPS = 8  # into which a latency is divided: work is done once in each
+MOST_CHUNKS = 16  # in one of them, 0.5 s
+LONGEST = 60.0  # seconds
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When what is said.
+
+    Attributes:
+        hop: samples at 16 kHz that are worked on at a time.
+        delay: seconds after which a stretch of sound must be decided on, counted when a hop is
+            done: the next hop would be too late.
+        piece: seconds that are said at a time, at least.
+    """
+
+    hop: int
+    delay: float
+    piece: float
+
+
+def plan(latency: float, resampling: float, slowness: float) -> Timing:
+    """Divide a latency.
+
+    Args:
+        latency: seconds from sound to line.
+        resampling: seconds by which resampled sound comes later, at most.
+        slowness: seconds until it is known whether sound is speech, and its cell is over.
+
+    Raises:
+        InputError: the promise cannot be kept.
+    """
+    n_chunks = max(1, min(MOST_CHUNKS, int(latency / HOPS / CHUNK_SECONDS)))
+    hop = n_chunks * CHUNK
+    delay = latency - hop / SAMPLE_RATE - resampling - MARGIN
+    if not (latency <= LONGEST and delay >= slowness):
+        least = CHUNK_SECONDS + resampling + MARGIN + slowness
+        hops = max(1, int((least / HOPS) / CHUNK_SECONDS) + 1)
+        least += (hops - 1) * CHUNK_SECONDS
+        raise InputError(
+            f"a latency of {latency:g} s cannot be promised: it lies between {least:.1f} and "
+            f"{LONGEST:g} s"
+        )
+    return Timing(hop, delay, max(latency / 4, hop / SAMPLE_RATE))

@@ -1,0 +1,55 @@
+"""What a stream says: who spoke from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+Name = TypeVar("Name")
+
+
+class Turn(NamedTuple):
+    """A stretch of time in which the same speakers speak.
+
+    Attributes:
+        start, end: seconds from the beginning of the stream.
+        speakers: names, ascending.
+        final: False: said while it was spoken, and may be settled otherwise; True: settled.
+    """
+
+    start: float
+    end: float
+    speakers: tuple[str, ...]
+    final: bool
+
+
+def by_sets(
+    found: Iterable[tuple[float, float, Name]], begin: float, end: float
+) -> Iterator[tuple[float, float, frozenset[Name]]]:
+    """Cut speakers' turns into stretches of one set each, between two times.
+
+    Args:
+        found: begin, end and speaker of each turn, seconds.
+        begin: what lies before is left out, seconds.
+        end: what lies behind is left out, seconds.
+    """
+    clipped = [(max(b, begin), min(e, end), name) for b, e, name in found]
+    clipped = [(b, e, name) for b, e, name in clipped if e > b]
+    borders = sorted({time for b, e, _ in clipped for time in (b, e)})
+    starting: dict[float, list[int]] = {}
+    for i, (b, _, _) in enumerate(clipped):
+        starting.setdefault(b, []).append(i)
+    speaking: set[int] = set()
+    last: tuple[float, float, frozenset[Name]] | None = None
+    for b, e in pairwise(borders):
+        speaking = {i for i in speaking if clipped[i][1] > b} | set(starting.get(b, ()))
+        names = frozenset(clipped[i][2] for i in speaking)
+        if last is not None and last[1] == b and last[2] == names:
+            last = (last[0], e, names)
+            continue
+        if last is not None:
+            yield last
+        last = (b, e, names) if names else None
+    if last is not None:
+        yield last

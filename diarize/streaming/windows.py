@@ -1,0 +1,159 @@
+"""Windows over speech that goes on: where they lie, and their vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE
+from diarize.embedding.model import CompositionalEmbedding
+from diarize.embedding.windows import frame_ranges
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples, subtract_mean
+from diarize.streaming.speech import Region
+
+EPSILON = 1e-9  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A stretch of a region for which one window speaks, seconds."""
+
+    begin: float
+    end: float
+    region: Region
+
+
+class Lane:
+    """Divides regions into cells of `step` seconds, each with a window of `length` seconds.
+
+    As `diarize.embedding.place_windows`, but a region's cells begin at its start, since its end is
+    not known: the last one is shorter.
+
+    Args:
+        length: of a window, which is centred on its cell and cut off at the region's ends.
+        step: of a cell.
+        known: a cell is laid once so much of it is known to be speech.
+        rest: a last cell shorter than this is left out, unless it is the region's only one.
+    """
+
+    def __init__(self, length: float, step: float, *, known: float, rest: float) -> None:
+        self.length, self.step, self.known, self.rest = length, step, known, rest
+        self.waiting: list[Cell] = []  # for their vectors
+        self._region: Region | None = None
+        self._placed = 0  # cells of that region
+
+    def place(self, region: Region, sure: float) -> bool:
+        """Lay cells over a region as far as it is known; whether that was all of it."""
+        if region is not self._region:
+            self._region, self._placed = region, 0
+        limit = sure if region.end is None else region.end
+        while (begin := region.start + self._placed * self.step) < limit:
+            known = limit - begin
+            if region.end is None:
+                if known < self.known - EPSILON:
+                    break
+            elif known < min(self.step, self.rest) - EPSILON and self._placed:
+                break
+            end = begin + self.step
+            self.waiting.append(
+                Cell(begin, end if region.end is None else min(end, region.end), region)
+            )
+            self._placed += 1
+        return region.end is not None
+
+    def laid(self, sure: float) -> float:
+        """Seconds up to which there are cells wherever there is speech."""
+        if self._region is None or self._region.end is not None:
+            return sure
+        return min(sure, self._region.start + self._placed * self.step)
+
+    def ready(self, until: float, due: float) -> list[Cell]:
+        """Take out the cells whose windows have all their sound, or can wait no longer.
+
+        Args:
+            until: seconds of sound that are known.
+            due: cells that begin before this cannot wait.
+        """
+        n = 0
+        for cell in self.waiting:
+            middle = (cell.begin + cell.end) / 2
+            ends = cell.region.end
+            full = middle + self.length / 2 if ends is None else min(middle + self.length / 2, ends)
+            if full > until and cell.begin >= due:
+                break
+            n += 1
+        taken, self.waiting = self.waiting[:n], self.waiting[n:]
+        return taken
+
+    def window(self, cell: Cell, until: float) -> tuple[float, float]:
+        """Where a cell's window lies, when sound is known up to `until`."""
+        middle = (cell.begin + cell.end) / 2
+        ends = until if cell.region.end is None else min(until, cell.region.end)
+        begin = max(middle - self.length / 2, cell.region.start)
+        return begin, max(begin, min(middle + self.length / 2, ends))
+
+
+class Frames:
+    """The last seconds of a stream as MFCC.
+
+    Args:
+        seconds: how many of them are kept.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._most = int(seconds * SAMPLE_RATE / STEP)
+        self._held = np.zeros((0, N_COEFFICIENTS), np.float32)
+        self._first = 0  # number of the first frame that is held
+        self._rest = np.zeros(0, np.float32)  # samples that the next frame begins with
+
+    @property
+    def until(self) -> float:
+        """Seconds of sound that all frames together cover."""
+        return n_samples(self._first + len(self._held)) / SAMPLE_RATE
+
+    def push(self, samples: Float32[np.ndarray, "samples"]) -> None:
+        """Take in the samples that follow those of the last call."""
+        self._rest = np.concatenate([self._rest, samples])
+        new = mfcc(self._rest)
+        self._rest = self._rest[len(new) * STEP :]
+        held = np.concatenate([self._held, new])
+        self._first += max(0, len(held) - self._most)
+        self._held = held[-self._most :]
+
+    def finish(self, stack: int) -> None:
+        """There is no more sound: silence fills a last frame, and the first step."""
+        missing = max(0, stack - self._first - len(self._held))
+        self.push(np.zeros(N_FFT + STEP * missing, np.float32))
+
+    def cut(
+        self, windows: list[tuple[float, float]], stack: int
+    ) -> list[Float32[np.ndarray, "frames 32"]]:
+        """Cut out windows, given in seconds; moved back where they go beyond the sound."""
+        available = self._first + len(self._held)
+        found = []
+        for begin, end in frame_ranges(np.array(windows).reshape(-1, 2), stack).tolist():
+            late = max(0, end - available)
+            first = max(0, begin - late - self._first)
+            n = (min(end, available) - self._first - first) // stack * stack
+            found.append(self._held[first : first + n])
+        return found
+
+
+def embed(
+    model: CompositionalEmbedding, windows: list[Float32[np.ndarray, "_ 32"]]
+) -> Float32[np.ndarray, "n dim"]:
+    """Embed windows of any lengths with f, those of one length together."""
+    vectors = np.zeros((len(windows), model.config.dim), np.float32)
+    rows: dict[int, list[int]] = {}
+    for row, frames in enumerate(windows):
+        rows.setdefault(len(frames), []).append(row)
+    device = next(model.parameters()).device
+    for own in rows.values():
+        features = subtract_mean(np.stack([windows[row] for row in own]))
+        with torch.inference_mode():
+            found = model(torch.from_numpy(features).to(device))
+        vectors[own] = found.float().cpu().numpy()
+    return vectors

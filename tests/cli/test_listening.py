@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from pyannote.core import Annotation, Segment
+
+from diarize.cli.listening import Interruption, JsonLines, RttmLines, listen, make_sink
+from diarize.cli.live import LiveView
+from diarize.errors import InputError
+from diarize.formats import read_rttm
+from diarize.streaming import Turn
+
+SECOND = np.zeros(10, np.float32)  # of the source below
+
+
+class Diarizer:
+    """Ten samples a second, of each of which it says one turn; the end takes one more."""
+
+    uri = "talk"
+    options: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self) -> None:
+        self.seconds = self.decided = 0.0
+        self.said = SimpleNamespace(turns=[])
+        self.settled: list[Turn] = []
+        self.caught_up: list[float] = []
+        self.interrupt = False
+
+    def push(self, samples: np.ndarray) -> list[Turn]:
+        turn = Turn(self.seconds, self.seconds + len(samples) / 10, ("LIVE_00",), False)
+        self.seconds = turn.end
+        self.said.turns.append(turn[:3])
+        return [turn]
+
+    def catch_up(self, until: float) -> list[Turn]:
+        self.caught_up.append(until)
+        self.decided = max(until, self.decided)
+        return []
+
+    def end(self) -> list[Turn]:
+        return [Turn(self.seconds, self.seconds + 1, ("LIVE_01",), False)]
+
+    def finish(self) -> Annotation:
+        if self.interrupt:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.settled = [Turn(0.0, self.seconds, ("SPEAKER_00",), True)]
+        return self._annotation("SPEAKER_00")
+
+    def live(self) -> Annotation:
+        return self._annotation("LIVE_00")
+
+    def _annotation(self, name: str) -> Annotation:
+        annotation = Annotation(uri="talk")
+        if self.seconds:
+            annotation[Segment(0, self.seconds)] = name
+        return annotation
+
+    def speaker_map(self) -> dict[str, str | None]:
+        return {"LIVE_00": "SPEAKER_00", "LIVE_01": None}
+
+
+def run(
+    source: Iterator[np.ndarray], diarizer: Any = None, sink: Any = None, **options: Any
+) -> int:
+    sink = contextlib.nullcontext(JsonLines() if sink is None else sink)
+    given = {"latency": 9.0, "out": None, **options}
+    return listen(diarizer or Diarizer(), source, sink, **given)
+
+
+def test_lines_the_map_and_the_result(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "talk.rttm"
+    assert run(iter([SECOND] * 2), out=out) == 0
+    captured = capsys.readouterr()
+    *lines, names = [json.loads(line) for line in captured.out.splitlines()]
+    assert lines == [
+        {"start": 0.0, "end": 1.0, "speakers": ["LIVE_00"], "final": False},
+        {"start": 1.0, "end": 2.0, "speakers": ["LIVE_00"], "final": False},
+        {"start": 2.0, "end": 3.0, "speakers": ["LIVE_01"], "final": False},
+        {"start": 0.0, "end": 2.0, "speakers": ["SPEAKER_00"], "final": True},
+    ]
+    assert names == {"map": {"LIVE_00": "SPEAKER_00", "LIVE_01": None}}
+    assert "LIVE_00 is SPEAKER_00" in captured.err and "LIVE_01 is nobody" in captured.err
+    assert read_rttm(out)["talk"].labels() == ["SPEAKER_00"]
+
+
+def test_rttm_says_what_was_said_live(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "talk.json"
+    assert run(iter([SECOND]), sink=RttmLines("talk"), out=out) == 0
+    assert capsys.readouterr().out == (
+        "SPEAKER talk 1 0.000 1.000 <NA> <NA> LIVE_00 <NA> <NA>\n"
+        "SPEAKER talk 1 1.000 1.000 <NA> <NA> LIVE_01 <NA> <NA>\n"
+    )
+    assert json.loads(out.read_text())["speakers"][0]["speaker"] == "SPEAKER_00"
+
+
+@pytest.mark.parametrize(
+    ("number", "endless", "status"),
+    [(signal.SIGINT, False, 130), (signal.SIGTERM, False, 143), (signal.SIGINT, True, 0)],
+)
+def test_a_signal_ends_it_well(
+    number: int, endless: bool, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def source() -> Iterator[np.ndarray]:
+        yield SECOND
+        time.sleep(0.3)  # until it was heard
+        os.kill(os.getpid(), number)
+        while True:
+            yield SECOND
+
+    before = signal.getsignal(number)
+    out = tmp_path / "talk.rttm"
+    assert run(source(), out=out, endless=endless) == status
+    assert signal.getsignal(number) is before
+    assert read_rttm(out)["talk"]
+    assert all(json.loads(line) for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_second_signal_spares_the_last_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    diarizer, out = Diarizer(), tmp_path / "talk.rttm"
+    diarizer.interrupt = True
+
+    def source() -> Iterator[np.ndarray]:
+        yield SECOND
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            yield SECOND
+
+    assert run(source(), diarizer, out=out) == 130
+    assert read_rttm(out)["talk"].labels() == ["LIVE_00"]
+    assert "what was said live" in capsys.readouterr().err
+
+
+class Closed:
+    """Lines that nobody reads."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
+        self.n += 1
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_ends_it_and_the_result_is_written(tmp_path: Path) -> None:
+    sink, out = Closed(), tmp_path / "talk.rttm"
+    with pytest.raises(BrokenPipeError):
+        run(iter([SECOND] * 100), sink=sink, out=out)
+    assert sink.n == 1 and read_rttm(out)["talk"]
+    with pytest.raises(BrokenPipeError):
+        run(iter([SECOND] * 100), sink=Closed())
+
+
+def test_sound_that_cannot_be_used_ends_it_and_what_came_before_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def source() -> Iterator[np.ndarray]:
+        yield SECOND
+        raise InputError("damaged")
+
+    out = tmp_path / "talk.rttm"
+    with pytest.raises(InputError, match="damaged"):
+        run(source(), out=out)
+    assert read_rttm(out)["talk"] and len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_no_sound_at_all() -> None:
+    with pytest.raises(InputError, match="talk: no sound came"):
+        run(iter([]))
+
+
+def test_a_source_that_stalls_is_caught_up_with() -> None:
+    def source() -> Iterator[np.ndarray]:
+        yield SECOND
+        time.sleep(0.4)
+
+    diarizer = Diarizer()
+    run(source(), diarizer, latency=0.1)
+    assert diarizer.caught_up[-1] == 1.0 or 1.0 in diarizer.caught_up
+
+
+def test_only_a_terminal_is_shown_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    with make_sink(None, "talk") as sink:
+        assert isinstance(sink, JsonLines)
+    with make_sink("rttm", "talk") as sink:
+        assert isinstance(sink, RttmLines)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert isinstance(make_sink(None, "talk"), LiveView)
+    with make_sink("jsonl", "talk") as sink:
+        assert isinstance(sink, JsonLines)
+
+
+def test_signals_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interruption() as interruption:
+        assert signal.getsignal(signal.SIGINT) != before
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interruption.number == signal.SIGINT
+        assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.clustering.links import LiveCluster
+from diarize.streaming.decoding import CONTEXT, LiveDecoder
+from diarize.timeline import TimelineOptions
+
+
+def unit(*places: int) -> np.ndarray:
+    vector = np.zeros(4, np.float32)
+    vector[list(places)] = 1
+    return vector / np.linalg.norm(vector)
+
+
+def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
+
+
+def decoder(max_set_size: int = 2) -> LiveDecoder:
+    made = LiveDecoder(mean, max_set_size, TimelineOptions(), 4)
+    made.know([LiveCluster(7, 5, unit(0).astype(float)), LiveCluster(3, 9, unit(1).astype(float))])
+    return made
+
+
+def cells(begin: float, n: int) -> np.ndarray:
+    edges = begin + 0.2 * np.arange(n + 1)
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def test_it_says_who_speaks_and_says_it_once() -> None:
+    made = decoder()
+    made.add(cells(0, 5), np.stack([unit(0)] * 5))
+    assert made.decide(0.6) == [(0.0, 0.6, {7})]
+    assert made.decide(0.6) == []
+    assert made.decide(0.3) == []
+    made.add(cells(1.0, 10), np.stack([unit(0, 1)] * 5 + [unit(1)] * 5))
+    found = made.decide(3.0)
+    assert [ids for _, _, ids in found] == [{7}, {3, 7}, {3}]
+    assert found[0][0] == 0.6 and found[-1][1] == 3.0
+    assert [e for _, e, _ in found[:2]] == pytest.approx([1.0, 2.0], abs=0.11)
+    assert made.until == 3.0
+
+
+def test_without_compositions_nobody_speaks_beside_another() -> None:
+    made = decoder(max_set_size=1)
+    made.add(cells(0, 6), np.stack([unit(0)] * 3 + [unit(0, 1)] * 3))
+    assert all(len(ids) == 1 for _, _, ids in made.decide(2.0))
+
+
+def test_silence_is_passed_over() -> None:
+    made = decoder()
+    assert made.decide(5.0) == []
+    made.add(cells(6.0, 3), np.stack([unit(1)] * 3))
+    assert made.decide(7.0) == [(6.0, pytest.approx(6.6), {3})]
+
+
+def test_what_was_decided_stays_when_clusters_change() -> None:
+    made = decoder()
+    made.add(cells(0, 10), np.stack([unit(0)] * 10))
+    made.decide(1.0)
+    made.know([LiveCluster(3, 9, unit(1).astype(float)), LiveCluster(8, 3, unit(0).astype(float))])
+    assert made.decide(2.0) == [(1.0, 2.0, {8})]
+
+
+def test_memory_is_that_of_the_last_seconds() -> None:
+    made = decoder()
+    for i in range(100):
+        made.add(cells(0.2 * i, 1), unit(0)[None])
+        made.decide(0.2 * i)
+    assert len(made._cells) < (CONTEXT + 1) / 0.2
+    assert len(made._decided) <= len(made._cells)
+
+
+def test_only_the_largest_of_many_clusters_are_states() -> None:
+    made = decoder()
+    rng = np.random.default_rng(0)
+    made.know([LiveCluster(i, i, rng.normal(size=4)) for i in range(1, 200)])
+    assert len(made._states) <= 200 and made._ids[-1] == 199

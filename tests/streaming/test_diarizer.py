@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diarize import StreamingDiarizer
+from diarize.errors import InputError
+from diarize.formats import rttm_text
+from diarize.streaming import Turn
+
+RATE = 16_000
+
+
+@pytest.fixture(scope="module")
+def sound(talk: Path) -> np.ndarray:
+    return soundfile.read(talk, dtype="float32")[0]
+
+
+def feed(diarizer: StreamingDiarizer, samples: np.ndarray, sizes: list[int]) -> list[Turn]:
+    turns, begin, i = [], 0, 0
+    while begin < len(samples):
+        size = sizes[i % len(sizes)]
+        turns += diarizer.push(samples[begin : begin + size])
+        begin, i = begin + size, i + 1
+    return turns + diarizer.end()
+
+
+@pytest.fixture(scope="module")
+def whole(sound: np.ndarray) -> tuple[list[Turn], str]:
+    diarizer = StreamingDiarizer(RATE)
+    turns = feed(diarizer, sound, [len(sound)])
+    return turns, rttm_text(diarizer.finish())
+
+
+@settings(max_examples=5)
+@given(st.lists(st.sampled_from([1, 7, 511, 1601, 9999, 50_001]), min_size=2, max_size=4))
+def test_blocks_make_no_difference(
+    sound: np.ndarray, whole: tuple[list[Turn], str], sizes: list[int]
+) -> None:
+    if max(sizes) < 500:
+        sizes = [*sizes, 4001]  # a block of a few samples at a time takes for ever
+    diarizer = StreamingDiarizer(RATE)
+    assert feed(diarizer, sound, sizes) == whole[0]
+    assert rttm_text(diarizer.finish()) == whole[1]
+
+
+def test_turns_follow_each_other(whole: tuple[list[Turn], str]) -> None:
+    turns, _ = whole
+    assert turns
+    for before, after in pairwise(turns):
+        assert before.end <= after.start
+    for turn in turns:
+        assert 0 <= turn.start < turn.end <= 12.0 and not turn.final
+        assert turn.speakers == tuple(sorted(set(turn.speakers)))
+
+
+@pytest.mark.parametrize("latency", [0.7, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("rate", [RATE, 44_100])
+def test_the_promise_is_kept(talk: Path, sound: np.ndarray, latency: float, rate: int) -> None:
+    import soxr
+
+    samples = sound if rate == RATE else soxr.resample(sound, RATE, rate).astype(np.float32)
+    diarizer = StreamingDiarizer(rate, latency=latency)
+    n = 0
+    for begin in range(0, len(samples), rate // 20):
+        turns = diarizer.push(samples[begin : begin + rate // 20])
+        n += len(turns)
+        for turn in turns:  # 50 ms are the block itself
+            assert diarizer.seconds - turn.start <= latency - 0.1 + 0.05 + 1e-6
+        # What has been passed over, nothing will be said of.
+        assert diarizer.seconds - diarizer.decided <= latency
+    assert n >= 4
+
+
+def test_a_stream_that_stalls_is_caught_up_with(sound: np.ndarray) -> None:
+    diarizer = StreamingDiarizer(RATE, latency=5.0)
+    assert diarizer.push(sound[: 4 * RATE]) == []
+    turns = diarizer.catch_up(3.0)
+    assert turns and turns[-1].end == pytest.approx(3.0, abs=0.25)
+    assert diarizer.catch_up(3.0) == []
+    assert diarizer.catch_up(2.0) == []
+    rest = feed(diarizer, sound[4 * RATE :], [8000])
+    assert rest[0].start >= turns[-1].end
+    assert diarizer.finish().labels()
+    assert diarizer.catch_up(99.0) == []
+
+
+def test_the_end_is_as_good_as_a_recordings(sound: np.ndarray, talk: Path) -> None:
+    from pyannote.core import Segment, Timeline
+
+    from diarize import Diarizer
+    from diarize.scoring import score_files
+
+    diarizer = StreamingDiarizer(RATE, uri="talk")
+    diarizer.push(sound)
+    found, expected = diarizer.finish(), Diarizer()(talk)
+    report = score_files(
+        {"talk": expected}, {"talk": found}, uem={"talk": Timeline([Segment(0, 12)])}
+    )
+    assert report.total.der is not None and report.total.der < 0.15
+    assert set(diarizer.speaker_map().values()) <= {*found.labels(), None}
+    assert diarizer.live().uri == "talk"
+
+
+def test_history_is_settled_meanwhile(sound: np.ndarray) -> None:
+    diarizer = StreamingDiarizer(RATE, refine=5.0)
+    long = np.tile(sound, 2)
+    final: list[Turn] = []
+    for begin in range(0, len(long), 4000):
+        final += [turn for turn in diarizer.push(long[begin : begin + 4000]) if turn.final]
+    early = list(diarizer.settled)
+    annotation = diarizer.finish()
+    assert early and diarizer.settled[: len(early)] == early
+    assert final == early[: len(final)]
+    for before, after in pairwise(diarizer.settled):
+        assert before.end <= after.start
+    assert annotation.labels() == [f"SPEAKER_{i:02d}" for i in range(len(annotation.labels()))]
+    assert annotation.get_timeline().duration() > 0
+    again = StreamingDiarizer(RATE, refine=5.0)
+    again.push(long)
+    assert rttm_text(again.finish()) == rttm_text(annotation)
+
+
+def test_silence_says_nothing() -> None:
+    diarizer = StreamingDiarizer(RATE)
+    for _ in range(5):
+        assert diarizer.push(np.zeros(4 * RATE, np.float32)) == []
+        assert len(diarizer._frames._held) < 1000 and not diarizer._activity.regions
+    assert diarizer.decided > 17
+    annotation = diarizer.finish()
+    assert not annotation and annotation.uri == "stream"
+    assert diarizer.speaker_map() == {}
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 511, 8000])
+def test_hardly_any_sound(n: int) -> None:
+    diarizer = StreamingDiarizer(RATE)
+    diarizer.push(np.random.default_rng(0).normal(0, 0.1, n).astype(np.float32))
+    assert diarizer.finish() is diarizer.finish()
+    assert diarizer.end() == []
+
+
+def test_speakers_can_be_bound(sound: np.ndarray) -> None:
+    for n in (1, 2):
+        diarizer = StreamingDiarizer(RATE, n_speakers=n)
+        diarizer.push(sound)
+        assert len(diarizer.finish().labels()) == n
+
+
+def test_links_can_settle_and_overlap_can_be_left_out(sound: np.ndarray) -> None:
+    diarizer = StreamingDiarizer(RATE, max_set_size=1, refine_backend="links", params={"T_c": 0.45})
+    turns = diarizer.push(sound)
+    assert turns and all(len(turn.speakers) == 1 for turn in turns)
+    assert not diarizer.finish().get_overlap()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"rate": 10}, "rate"),
+        ({"latency": 0.2}, "cannot be promised"),
+        ({"rate": 1000, "latency": 1.0}, "cannot be promised"),
+        ({"refine": 1.0}, "refine"),
+        ({"refine_backend": "oracle"}, "true turns"),
+        ({"refine_backend": "nobody"}, "nobody"),
+        ({"params": {"T_c": 7.0}}, "T_c"),
+        ({"params": {"threshold": 1}}, "threshold"),
+        ({"max_set_size": 0}, "max_set_size"),
+        ({"n_speakers": 2, "min_speakers": 3}, "min_speakers"),
+        ({"model": "nothing"}, "no such model"),
+    ],
+)
+def test_unusable_options(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        StreamingDiarizer(**options)
+
+
+def test_an_ended_stream_takes_no_more(sound: np.ndarray) -> None:
+    diarizer = StreamingDiarizer(RATE)
+    diarizer.finish()
+    with pytest.raises(InputError, match="has ended"):
+        diarizer.push(sound)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+
+from diarize.streaming.history import Said, Spool
+
+
+def test_windows_come_back() -> None:
+    spool, rng = Spool(8), np.random.default_rng(0)
+    cells = np.sort(rng.uniform(0, 9, (5, 2)), axis=1)
+    vectors = rng.normal(size=(5, 8)).astype(np.float32)
+    spool.add(cells[:2], vectors[:2])
+    assert len(spool) == 2 and np.array_equal(spool.read()[0], cells[:2])
+    spool.add(cells[2:], vectors[2:])
+    read_cells, read_vectors = spool.read()
+    assert np.array_equal(read_cells, cells)
+    assert np.allclose(read_vectors, vectors, rtol=1e-3) and read_vectors.dtype == np.float32
+    assert np.array_equal(spool.read(1, 3)[0], cells[1:3])
+    assert len(spool.read(5)[0]) == 0
+
+
+def test_nothing_was_kept() -> None:
+    cells, vectors = Spool(8).read()
+    assert cells.shape == (0, 2) and vectors.shape == (0, 8)
+
+
+def test_a_turn_that_goes_on_is_one() -> None:
+    said = Said()
+    for begin, end, speakers in [
+        (0.0, 1.0, "a"),
+        (1.0, 2.0, "a"),
+        (2.0, 3.0, "b"),
+        (4.0, 5.0, "b"),
+    ]:
+        said.add(begin, end, (speakers,))
+    assert said.turns == [(0.0, 2.0, ("a",)), (2.0, 3.0, ("b",)), (4.0, 5.0, ("b",))]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diarize import clustering
+from diarize.streaming.settling import Settler, shared_seconds
+from diarize.timeline import TimelineOptions
+
+
+def voices(order: str, seed: int = 0) -> np.ndarray:
+    """One unit vector for each letter, near that of its speaker."""
+    rng = np.random.default_rng(seed)
+    rows = np.stack([np.eye(16)["abc".index(letter)] for letter in order])
+    rows = rows + rng.normal(0, 0.02, rows.shape)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def cells(n: int) -> np.ndarray:
+    return np.arange(n)[:, None] + np.array([0.0, 1.0])
+
+
+def make(_n: int) -> Any:
+    return clustering.make("ac", max_set_size=1, distance_threshold=0.5)
+
+
+def test_the_whole_is_settled_at_once() -> None:
+    vectors = voices("aaabbbaa")
+    found = Settler(make, TimelineOptions()).settle(vectors, cells(8), vectors, 0.0, np.inf)
+    assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
+    assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
+
+
+def test_speakers_keep_their_names_from_pass_to_pass() -> None:
+    settler = Settler(make, TimelineOptions())
+    order = "aaaabbbbaaaaccccbbbb"
+    vectors, times = voices(order), cells(20)
+    found = []
+    for begin, end, n in ((0.0, 4.0, 8), (4.0, 10.0, 14), (10.0, np.inf, 20)):
+        first = max(0, int(begin) - 3)
+        found += settler.settle(vectors[:n], times[first:n], vectors[first:n], begin, end)
+    said = [""] * 20
+    for begin, end, (name,) in found:
+        for second in range(round(begin), round(end)):
+            said[second] = name[-1]
+    assert "".join(said) == order.translate(str.maketrans("abc", "012"))
+    for (_, end, _), (begin, _, _) in pairwise(found):
+        assert begin >= end
+
+
+def test_nothing_was_heard() -> None:
+    settler = Settler(make, TimelineOptions())
+    nothing = np.zeros((0, 16), np.float32)
+    assert settler.settle(nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
+    assert settler.settle(nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []
+    vectors = voices("aab")
+    assert settler.settle(vectors, cells(3) + 9, vectors, 9.0, np.inf)
+
+
+def test_shared_seconds() -> None:
+    live = [(0.0, 2.0, ("x",)), (2.0, 5.0, ("x", "y")), (9.0, 10.0, ("z",))]
+    final = [(0.0, 1.0, ("A",)), (1.0, 4.0, ("B",)), (4.0, 6.0, ("A", "B"))]
+    assert shared_seconds(live, final) == {
+        "x": {"A": 2.0, "B": 4.0},
+        "y": {"A": 1.0, "B": 3.0},
+        "z": {},
+    }

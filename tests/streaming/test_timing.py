@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diarize.errors import InputError
+from diarize.streaming.timing import MARGIN, plan
+
+
+@given(st.floats(0.7, 60.0))
+def test_the_next_hop_would_be_too_late_but_this_one_is_not(latency: float) -> None:
+    timing = plan(latency, 0.0, 0.43)
+    assert timing.delay + timing.hop / 16_000 + MARGIN == pytest.approx(latency)
+    assert timing.hop % 512 == 0 and timing.hop > 0
+    assert timing.delay >= 0.43
+
+
+@pytest.mark.parametrize("resampling", [0.0, 0.1, 1.0])
+def test_a_promise_that_cannot_be_kept_is_refused(resampling: float) -> None:
+    with pytest.raises(InputError, match="cannot be promised") as refused:
+        plan(0.3, resampling, 0.43)
+    least = re.search(r"between ([\d.]+) and 60 s", str(refused.value))
+    assert least is not None
+    plan(float(least[1]) + 0.05, resampling, 0.43)
+
+
+@pytest.mark.parametrize("latency", [0.0, -1.0, float("nan"), float("inf"), 61.0])
+def test_no_latency_at_all(latency: float) -> None:
+    with pytest.raises(InputError, match="cannot be promised"):
+        plan(latency, 0.0, 0.43)
