@@ -42,6 +42,9 @@ def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for name in ("a.flac", "b.flac"):
         soundfile.write(tmp_path / name, samples[: 5 * SAMPLE_RATE], SAMPLE_RATE)
     write_m4a(tmp_path / "interview.m4a", samples[: 8 * SAMPLE_RATE])
+    for name, begin, end in (("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11)):
+        voice = samples[round(begin * SAMPLE_RATE) : round(end * SAMPLE_RATE)]
+        soundfile.write(tmp_path / f"{name}.wav", voice, SAMPLE_RATE)
     np.savez(tmp_path / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
     monkeypatch.chdir(tmp_path)
     return tmp_path

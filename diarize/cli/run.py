@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,11 +11,8 @@ from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation
-
     from diarize.audio import Recording
-    from diarize.cli.targets import Targets
-    from diarize.pipeline import Activity, Diarizer
+    from diarize.pipeline import Activity
 
 # What has an option of its own, by the name that a backend knows it by.
 _OWN_OPTIONS = {
@@ -119,6 +115,33 @@ def run(
         float,
         typer.Option(metavar="SECONDS", min=0.0, help="Shortest gap between a speaker's turns."),
     ] = 0.3,
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=CLIP|FILE.npz",
+            help="Call a speaker who sounds like this recording of one person by name; may repeat, "
+            "several clips of one name are averaged. A file that --export-speakers wrote gives "
+            "all its voices and their names.",
+            show_default="nobody",
+        ),
+    ] = None,
+    link_speakers: Annotated[
+        bool,
+        typer.Option(
+            "--link-speakers",
+            help="Give a person the same name in all recordings of this run; no result is written "
+            "before all recordings have been heard.",
+        ),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export-speakers",
+            metavar="FILE.npz",
+            help="Write the voice of each speaker, one file for all recordings.",
+            show_default="nowhere",
+        ),
+    ] = None,
     reference: Annotated[
         Path | None,
         typer.Option(metavar="FILE.rttm", help="True turns, for the backend `oracle`."),
@@ -169,17 +192,24 @@ def run(
     """
     from diarize.activity import SileroActivity
     from diarize.cli.inputs import Turns, open_recordings
-    from diarize.cli.messages import error, explain, note
+    from diarize.cli.known import learn_known
+    from diarize.cli.messages import error, note
     from diarize.cli.params import parse_params
+    from diarize.cli.results import Failures, Result, deliver, run_one
+    from diarize.cli.speakers import export_speakers, require_export
     from diarize.cli.targets import Targets
     from diarize.pipeline import Diarizer
     from diarize.timeline import TimelineOptions
+    from diarize.voiceprints import name_speakers
 
     if channels not in {"mix", "separate"}:
         raise InputError(f"channels {channels}: not one of mix, separate")
     several = len(audio) > 1 or channels == "separate"
     targets = Targets.resolve(out, audio, format or ["rttm"], several=several)
+    if export is not None:
+        require_export(export, out, audio)
     silero = SileroActivity(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)
+    activity = silero if vad == "silero" else _activity(vad, audio)
     diarizer = Diarizer(
         backend=backend,
         n_speakers=num_speakers,
@@ -187,7 +217,7 @@ def run(
         max_speakers=max_speakers,
         max_set_size=max_set_size,
         params={**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)},
-        activity=silero if vad == "silero" else _activity(vad, audio),
+        activity=activity,
         model=model,
         device=device,
         seed=seed,
@@ -203,22 +233,35 @@ def run(
     if truth is not None and not diarizer.needs_reference:
         note(f"backend {backend} has no use for --reference")
     diarizer.prepare()
+    voices = None
+    if known:
+        voices = learn_known(known, diarizer, activity if vad == "none" else silero)
 
-    failed = []
+    failures = Failures(several=len(audio) > 1)
+    results: list[Result] = []
     for path in audio:
-        try:
+        with failures.of(path):
             for recording in open_recordings(path, channels, start, end):
                 turns = None if truth is None else truth.of(recording.uri)
-                _run_one(diarizer, recording, turns, targets, several)
-        except BrokenPipeError:
-            raise  # nobody reads the results any more
-        except Exception as problem:
-            if len(audio) == 1:
-                raise
-            error(explain(problem)[1])
-            failed.append(path)
-    if failed:
-        error(f"{len(failed)} of {len(audio)} failed: {', '.join(failed)}")
+                result = run_one(diarizer, path, recording, turns, several)
+                if not link_speakers:
+                    if voices is not None:
+                        (names,) = name_speakers([result.found.voices], voices)
+                        result = result.renamed(names)
+                    deliver(result, diarizer, targets)
+                results.append(result)
+    if link_speakers:
+        called = name_speakers([result.found.voices for result in results], voices)
+        results = [result.renamed(names) for result, names in zip(results, called, strict=True)]
+        for result in results:
+            with failures.of(result.source):
+                deliver(result, diarizer, targets)
+    if export is not None and results:
+        found = [result.found for result in results]
+        export_speakers(export, found, diarizer, linked=link_speakers)
+    if failures.inputs:
+        failed = ", ".join(failures.inputs)
+        error(f"{len(failures.inputs)} of {len(audio)} failed: {failed}")
         raise typer.Exit(1)
 
 
@@ -241,33 +284,3 @@ def _activity(vad: str, audio: list[str]) -> Activity:
         return np.array([[s.start, s.end] for s in speech], np.float64).reshape(-1, 2)
 
     return given
-
-
-def _run_one(
-    diarizer: Diarizer,
-    recording: Recording,
-    reference: Annotation | None,
-    targets: Targets,
-    several: bool,
-) -> None:
-    from diarize.cli.messages import note
-    from diarize.cli.progress import progress
-    from diarize.cli.summary import print_summary
-    from diarize.formats import FORMATS
-
-    began = perf_counter()
-    with progress(f"{recording.uri}: " if several else "") as hook:
-        found = diarizer.diarize(recording, hook, reference=reference)
-    elapsed = perf_counter() - began
-    options = {
-        "backend": diarizer.backend,
-        "model": str(diarizer.model),
-        "seed": diarizer.seed,
-        "max_set_size": diarizer.max_set_size,
-        **diarizer.params,
-    }
-    texts = {name: FORMATS[name](found.annotation, options) for name in targets.formats}
-    targets.write(recording.uri, texts)
-    for text in found.notes:
-        note(f"{recording.label}: {text}")
-    print_summary(found, elapsed)

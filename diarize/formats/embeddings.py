@@ -29,6 +29,11 @@ def read_embeddings(path: str | os.PathLike[str]) -> Embeddings:
     Raises:
         InputError: the file cannot be read, or holds no such array of finite numbers.
     """
+    return read_archive(path)[0]
+
+
+def read_archive(path: str | os.PathLike[str]) -> tuple[Embeddings, dict[str, Any]]:
+    """Read embeddings, and all arrays of their file by name; raises as `read_embeddings`."""
     name = os.fspath(path)
     arrays = _read_arrays(name)
     if "embeddings" not in arrays:
@@ -42,7 +47,8 @@ def read_embeddings(path: str | os.PathLike[str]) -> Embeddings:
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if bad.size:
         raise InputError(f"{name}: row {bad[0]} of 'embeddings' holds values that are not finite")
-    return Embeddings(vectors, _text(arrays, "model", name), _text(arrays, "model_sha256", name))
+    model, sha256 = (_text(arrays, field, name) for field in ("model", "model_sha256"))
+    return Embeddings(vectors, model, sha256), arrays
 
 
 def _read_arrays(name: str) -> dict[str, Any]:

@@ -14,14 +14,20 @@ import numpy as np
 import pytest
 import soundfile
 import typer
+from pyannote.core import Annotation, Segment
 
 import diarize.cli.run as module
 from diarize.activity import SileroActivity
 from diarize.cli import run_command
 from diarize.clustering.base import MAX_SPEAKERS
 from diarize.formats import read_rttm
-from diarize.pipeline import STEPS, WINDOWS, Diarizer
+from diarize.formats.speakers import read_speakers
+from diarize.mixing.conversation import ConversationConfig, simulate_conversation
+from diarize.mixing.speech import by_speaker, find_utterances, read_samples
+from diarize.pipeline import STEPS, WINDOWS, Diarization, Diarizer
+from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
+from diarize.voiceprints import Voiceprints
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -254,3 +260,142 @@ def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out  # its layout depends on the version of Typer
     for text in ("default: 2.0", "0.5<=x<=5.0", "default: 0.4", "0.0<=x<=1.0", "(inferred)"):
         assert text in shown
+
+
+# Known voices
+
+
+def test_a_known_voice_is_called_by_name(
+    run: Run, talk: Path, write_tone: Callable[..., Path]
+) -> None:
+    options = ["--vad", "none", "--num-speakers", 1, "--known", f"anna={talk}"]
+    result = run(talk, *options)
+    assert result.out == "SPEAKER talk 1 0.000 12.000 <NA> <NA> anna <NA> <NA>\n"
+    assert "anna" in result.err
+    part = ["--start", 7, "--end", 9.5]
+    twice = run(talk, *options, "--known", f"anna={write_tone()}", *part)
+    assert twice.out == "SPEAKER talk 1 7.000 2.500 <NA> <NA> anna <NA> <NA>\n"
+
+
+def test_known_voices_that_cannot_be_used(
+    run: Run, talk: Path, write_tone: Callable[..., Path]
+) -> None:
+    tone = write_tone("tone.wav")
+    for known, reason in (
+        ("anna=missing.wav", "missing.wav: no such file"),
+        (f"anna={tone}", f"{tone}: no speech in this clip of anna"),
+        ("anna", "known anna: NAME=CLIP"),
+    ):
+        run(talk, "--known", known).assert_refused(reason)
+
+
+@pytest.fixture
+def stub_voices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """Recordings a, b, c in which a first and a second, a second and a third, a first voice speak.
+
+    Returns:
+        What lay in tmp_path/out as each of them was heard.
+    """
+    seen: list[list[str]] = []
+    voices = {"a": (0, 1), "b": (1, 2), "c": (0,)}
+
+    def hear(self: Diarizer, recording: Any, *_: object, **__: object) -> Diarization:
+        seen.append(sorted(path.name for path in (tmp_path / "out").glob("*")))
+        who = voices[recording.uri]
+        annotation = Annotation(uri=recording.uri)
+        for n in range(len(who)):
+            annotation[Segment(n, n + 1), n] = f"SPEAKER_{n:02d}"
+        prints = Voiceprints(tuple(annotation.labels()), np.eye(16, dtype=np.float32)[list(who)])
+        return Diarization(annotation, np.zeros((0, 2)), 1, 1.0, "cpu", voices=prints)
+
+    monkeypatch.setattr(Diarizer, "diarize", hear)
+    return seen
+
+
+def speakers_of(folder: Path) -> dict[str, list[str]]:
+    return {
+        path.stem: [line.split()[7] for line in path.read_text().splitlines()]
+        for path in sorted(folder.glob("*.rttm"))
+    }
+
+
+def test_one_person_has_one_name_in_all_recordings(
+    run: Run, write_tone: Callable[..., Path], stub_voices: list[list[str]], tmp_path: Path
+) -> None:
+    tones = [write_tone(f"{name}.wav") for name in "abc"]
+    out, voices = tmp_path / "out", tmp_path / "voices.npz"
+    plain = run(*tones, "--out", out)
+    assert plain.status == 0
+    assert stub_voices == [[], ["a.rttm"], ["a.rttm", "b.rttm"]]
+    first = ["SPEAKER_00", "SPEAKER_01"]
+    assert speakers_of(out) == {"a": first, "b": first, "c": ["SPEAKER_00"]}
+
+    for path in out.iterdir():
+        path.unlink()
+    stub_voices.clear()
+    inputs = [tones[0], "missing.wav", *tones[1:]]
+    result = run(*inputs, "--link-speakers", "--export-speakers", voices, "--out", out)
+    assert result.status == 1
+    assert stub_voices == [[], [], []]
+    linked = {"a": first, "b": ["SPEAKER_01", "SPEAKER_02"], "c": ["SPEAKER_00"]}
+    assert speakers_of(out) == linked
+    assert "diarize: error: 1 of 4 failed: missing.wav\n" in result.err
+    exported = read_speakers(voices)
+    assert exported.names == tuple(name for names in linked.values() for name in names)
+    assert exported.uris == tuple("aabbc")
+    assert exported.seconds.tolist() == [1.0] * 5
+
+    # Tomorrow they are known again, and a stranger does not get a number of theirs.
+    later = run(tones[1], "--known", voices)
+    assert [line.split()[7] for line in later.out.splitlines()] == linked["b"]
+
+
+def test_a_name_for_each_recording_alone_is_not_taken_for_a_person(
+    run: Run, write_tone: Callable[..., Path], stub_voices: list[list[str]], tmp_path: Path
+) -> None:
+    tones = [write_tone(f"{name}.wav") for name in "ab"]
+    voices = tmp_path / "voices.npz"
+    run(*tones, "--export-speakers", voices)
+    run(tones[0], "--known", voices).assert_refused(
+        f"{voices}: SPEAKER_00 is somebody else in each recording"
+    )
+    run(tones[0], "--export-speakers", voices)
+    result = run(*tones, "--known", voices, "--out", tmp_path / "out")
+    assert result.status == 0
+    assert speakers_of(tmp_path / "out") == {
+        "a": ["SPEAKER_00", "SPEAKER_01"],
+        "b": ["SPEAKER_01", "SPEAKER_02"],
+    }
+
+
+def test_voices_that_cannot_be_written(run: Run, talk: Path, tmp_path: Path) -> None:
+    run(talk, "--export-speakers", tmp_path / "none" / "x.npz").assert_refused("cannot write")
+    run(talk, "--export-speakers", tmp_path / "x").assert_refused("ends in .npz")
+
+
+@pytest.mark.needs_speech
+def test_conversations_that_share_speakers(cli: Run, shared_dir: Path, tmp_path: Path) -> None:
+    utterances = by_speaker(find_utterances(shared_dir / "speech", "dev-a"))
+    names = [name for name, files in utterances.items() if "libri" in files[0].corpus][:4]
+    speech = {name: np.array_split(read_samples(utterances[name][0].path), 2) for name in names}
+    rng = np.random.default_rng(0)
+    quiet = ConversationConfig(seconds=30.0, overlap=0.0, room=0.0, snr=(30.0, 35.0))
+    pairs = [(names[0], names[1]), (names[2], names[1]), (names[0], names[3])]
+    paths, truth = [], {}
+    for n, pair in enumerate(pairs):
+        halves = {name: [speech[name][n % 2]] for name in pair}
+        samples, reference = simulate_conversation(halves, quiet, rng, (), f"c{n}")
+        paths.append(tmp_path / f"c{n}.wav")
+        soundfile.write(paths[-1], samples, RATE)
+        truth[f"c{n}"] = reference
+    options = ["--num-speakers", 2, "--link-speakers", "--out", tmp_path / "out"]
+    assert cli("run", *paths, *options).status == 0
+    everything, found = Annotation(), Annotation()
+    for n, (uri, reference) in enumerate(truth.items()):
+        answer = read_rttm(tmp_path / "out" / f"{uri}.rttm")[uri]
+        for target, source in ((everything, reference), (found, answer)):
+            for segment, track, label in source.itertracks(yield_label=True):
+                target[Segment(segment.start + 100 * n, segment.end + 100 * n), track] = label
+    assert len(found.labels()) == 4
+    total = score_files({"": everything}, {"": found}).total
+    assert total.confusion < 0.1
