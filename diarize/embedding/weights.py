@@ -11,18 +11,12 @@ import torch
 
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
+from diarize.shipped import models_folder
 
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
 DEVICES = ("auto", "cpu", "cuda")
 DEFAULT_MODEL = "lstm-compositional"
-
-
-def models_folder() -> Path:
-    """Find the shipped weights: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "models"
-    return inside if inside.is_dir() else package.parent / "models"
 
 
 def find_model(name: str | Path) -> Path:

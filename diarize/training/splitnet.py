@@ -1,0 +1,238 @@
+"""Train SplitNet on sets drawn on the spot, from easy to hard; and measure how well it splits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float32
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from diarize.clustering.splitnet.network import (
+    SplitNet,
+    SplitNetConfig,
+    normalise,
+    swap_invariant_loss,
+)
+from diarize.clustering.splitnet.weights import packed
+from diarize.errors import InputError
+from diarize.files import atomic_output
+from diarize.training.split_data import draw_sets
+
+LEVELS = {"easy": 0.0, "medium": 0.5, "hard": 1.0}
+"""Difficulties of the test sets."""
+
+TEST_SETS, TEST_ROWS = 300, 256
+"""How many there are of each, and how many rows they have."""
+
+WARM_UP = 100
+"""Steps in which the rate rises linearly from zero."""
+
+STAGES = 10
+"""How often the curriculum grows harder: 200 epochs in steps of 20, and so on (table 2)."""
+
+CLIP = 1.0
+"""Largest norm of the gradient."""
+
+Hook = Callable[[str, float, float], None]
+Report = Callable[[int, float, dict[str, float]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitRecipe:
+    """All that a training is made of.
+
+    Attributes:
+        dimension: D.
+        steps: steps in all.
+        batch: sets in a step.
+        rows: least and most rows of a set; those of a step have equally many.
+        rate: largest learning rate; it falls to zero as half a cosine.
+        every: steps between two checkpoints.
+        seed: of weights and sets.
+    """
+
+    dimension: int
+    steps: int = 4_000
+    batch: int = 32
+    rows: tuple[int, int] = (32, 256)
+    rate: float = 1e-3
+    every: int = 100
+    seed: int = 0
+
+    def batch_of(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows and halves of a step; the same at each call."""
+        generator = np.random.default_rng((self.seed, step))
+        n = int(generator.integers(self.rows[0], self.rows[1] + 1))
+        # The hardest sets so far, and all easier ones beside them.
+        stage = min(STAGES - 1, STAGES * step // max(1, self.steps))
+        levels = generator.integers(0, stage + 1, self.batch) / (STAGES - 1)
+        rows, halves = draw_sets(generator, self.dimension, levels, n)
+        return normalise(torch.from_numpy(rows)), torch.from_numpy(halves).float()
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate."""
+        up = min(1.0, (step + 1) / WARM_UP)
+        return self.rate * up * (1 + math.cos(math.pi * step / self.steps)) / 2
+
+
+def train_splitnet(
+    recipe: SplitRecipe,
+    folder: Path,
+    *,
+    until: int | None = None,
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> Path:
+    """Train, or go on from `folder/checkpoint.safetensors`.
+
+    Args:
+        recipe: what to train.
+        folder: the checkpoint and the finished `splitnet.safetensors` go here.
+        until: stop before this step, as if interrupted; the weights so far are written.
+        hook: progress, in steps.
+        report: called at every checkpoint with the step, the mean loss since the last, and the
+            split accuracy on the test sets.
+
+    Returns:
+        The path of the weights.
+
+    Raises:
+        InputError: the folder holds a training by another recipe, or a damaged checkpoint.
+    """
+    torch.manual_seed(recipe.seed)
+    network = SplitNet(SplitNetConfig.of(recipe.dimension))
+    optimiser = torch.optim.Adam(network.parameters(), lr=recipe.rate)
+    checkpoint = folder / "checkpoint.safetensors"
+    step = _load(checkpoint, recipe, network, optimiser) if checkpoint.is_file() else 0
+    last = min(recipe.steps, until or recipe.steps)
+    tests = drawn_tests(recipe.dimension)
+    total, count = 0.0, 0
+    while step < last:
+        total, count = total + _advance(network, optimiser, recipe, step), count + 1
+        step += 1
+        if hook:
+            hook("training", step, recipe.steps)
+        if step % recipe.every == 0 or step == last:
+            _save(checkpoint, recipe, network, optimiser, step)
+            if report:
+                report(step, total / count, split_accuracy(network_splitter(network), tests))
+            total, count = 0.0, 0
+    weights = folder / "splitnet.safetensors"
+    with atomic_output(weights) as file:
+        file.write(packed(network))
+    return weights
+
+
+def _advance(
+    network: SplitNet, optimiser: torch.optim.Optimizer, recipe: SplitRecipe, step: int
+) -> float:
+    for group in optimiser.param_groups:
+        group["lr"] = recipe.rate_at(step)
+    rows, halves = recipe.batch_of(step)
+    network.train()
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = network(rows)
+    loss = swap_invariant_loss(logits.float(), halves).mean()
+    optimiser.zero_grad(set_to_none=True)
+    torch.autograd.backward(loss)
+    torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
+    optimiser.step()
+    return float(loss.detach())
+
+
+def _save(
+    path: Path,
+    recipe: SplitRecipe,
+    network: SplitNet,
+    optimiser: torch.optim.Optimizer,
+    step: int,
+) -> None:
+    tensors = {f"model.{name}": value for name, value in network.state_dict().items()}
+    for index, state in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{index}.{name}": value for name, value in state.items()}
+    content = save(
+        {name: tensor.contiguous() for name, tensor in tensors.items()},
+        metadata={"step": str(step), "recipe": _text(recipe)},
+    )
+    with atomic_output(path) as file:
+        file.write(content)
+
+
+def _load(
+    path: Path, recipe: SplitRecipe, network: SplitNet, optimiser: torch.optim.Optimizer
+) -> int:
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            header = file.metadata() or {}
+    except SafetensorError as error:
+        raise InputError(f"{path}: a damaged checkpoint ({error})") from None
+    if header.get("recipe") != _text(recipe):
+        raise InputError(f"{path.parent}: holds a training by another recipe")
+    own = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+    network.load_state_dict(own)
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith("optimiser."):
+            _, index, part = name.split(".")
+            state.setdefault(int(index), {})[part] = tensor
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    return int(header["step"])
+
+
+def _text(recipe: SplitRecipe) -> str:
+    return json.dumps(asdict(recipe) | {"every": 0}, sort_keys=True)
+
+
+Sets = tuple[Float32[np.ndarray, "b n D"], Bool[np.ndarray, "b n"]]
+Splitter = Callable[[Float32[np.ndarray, "b n D"]], Bool[np.ndarray, "b n"]]
+
+
+def drawn_tests(dimension: int, count: int | None = None) -> dict[str, Sets]:
+    """Easy, medium and hard sets, always the same; `count` None: `TEST_SETS` of each."""
+    sets = {}
+    for index, (name, level) in enumerate(LEVELS.items()):
+        generator = np.random.default_rng((dimension, index, 2022))
+        sets[name] = draw_sets(generator, dimension, np.full(count or TEST_SETS, level), TEST_ROWS)
+    return sets
+
+
+def split_accuracy(split: Splitter, tests: dict[str, Sets]) -> dict[str, float]:
+    """Share of rows in the right half, under the better naming; mean over the sets."""
+    accuracy = {}
+    for name, (rows, halves) in tests.items():
+        right = (split(rows) == halves).mean(axis=1)
+        accuracy[name] = float(np.maximum(right, 1 - right).mean())
+    return accuracy
+
+
+def network_splitter(network: SplitNet) -> Splitter:
+    """Split as a network does."""
+
+    def split(rows: Float32[np.ndarray, "b n D"]) -> Bool[np.ndarray, "b n"]:
+        network.eval()
+        with torch.inference_mode():
+            sets = torch.from_numpy(rows)
+            parts = [network(normalise(sets[i : i + 32])) > 0 for i in range(0, len(sets), 32)]
+        return torch.cat(parts).numpy()
+
+    return split
+
+
+def two_means(rows: Float32[np.ndarray, "b n D"]) -> Bool[np.ndarray, "b n"]:
+    """Split each set by 2-means, the best of ten starts."""
+    from sklearn.cluster import KMeans
+
+    def labels(x: np.ndarray) -> Any:
+        return KMeans(2, n_init=10, random_state=0).fit(x).labels_
+
+    return np.stack([labels(x) for x in rows]).astype(bool)

@@ -1,0 +1,70 @@
+"""SplitNet's training: it learns, it resumes, it says how well it splits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from diarize.clustering.splitnet.network import SplitNetConfig
+from diarize.clustering.splitnet.weights import load_splitnet
+from diarize.errors import InputError
+from diarize.training import splitnet
+from diarize.training.splitnet import SplitRecipe, drawn_tests, split_accuracy, train_splitnet
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Networks and tests that a moment suffices for."""
+    config = SplitNetConfig(2, hidden=16, encoders=1, decoders=1, inducing=4, seeds=2, heads=2)
+    monkeypatch.setattr(splitnet.SplitNetConfig, "of", lambda D: config)
+    monkeypatch.setattr(splitnet, "TEST_SETS", 4)
+    monkeypatch.setattr(splitnet, "TEST_ROWS", 32)
+    return SplitRecipe(dimension=2, steps=6, batch=4, rows=(16, 24), every=2)
+
+
+def test_a_training_that_was_stopped_ends_where_another_does(small, tmp_path):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "parts").mkdir()
+    said = []
+    whole = train_splitnet(small, tmp_path / "whole", report=lambda *line: said.append(line))
+    assert [line[0] for line in said] == [2, 4, 6]
+    assert said[0][2].keys() == {"easy", "medium", "hard"}
+    train_splitnet(small, tmp_path / "parts", until=3)
+    parts = train_splitnet(small, tmp_path / "parts")
+    a, b = load_splitnet(whole).state_dict(), load_splitnet(parts).state_dict()
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_another_recipe_is_refused(small, tmp_path):
+    train_splitnet(small, tmp_path, until=1)
+    other = SplitRecipe(dimension=2, steps=6, batch=5, rows=(16, 24))
+    with pytest.raises(InputError, match="training by another recipe"):
+        train_splitnet(other, tmp_path)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="damaged checkpoint"):
+        train_splitnet(small, tmp_path)
+
+
+def test_it_learns(small, tmp_path):
+    losses = []
+    recipe = SplitRecipe(dimension=2, steps=60, batch=8, rows=(16, 24), every=30, rate=1e-2)
+    train_splitnet(recipe, tmp_path, report=lambda step, loss, accuracy: losses.append(loss))
+    assert losses[1] < losses[0]
+
+
+def test_the_curriculum_grows_harder():
+    recipe = SplitRecipe(dimension=2, steps=100, batch=64, rows=(32, 32))
+    rates = [recipe.rate_at(step) for step in range(101)]
+    assert max(rates) <= recipe.rate and rates[100] == pytest.approx(0)
+    rows, halves = recipe.batch_of(99)
+    again = recipe.batch_of(99)
+    assert torch.equal(rows, again[0]) and torch.equal(halves, again[1])
+
+
+def test_accuracy_is_of_partitions(small):
+    tests = drawn_tests(2, 3)
+    truth = iter([halves for _, halves in tests.values()])
+    assert set(split_accuracy(lambda rows: ~next(truth), tests).values()) == {1.0}
+    nothing = split_accuracy(lambda rows: np.zeros(rows.shape[:2], bool), tests)
+    assert all(0.5 <= value < 1 for value in nothing.values())
