@@ -19,6 +19,7 @@ BACKENDS: dict[str, str] = {
     "ap": "diarize.clustering.ap:AP",
     "fcm": "diarize.clustering.fcm:FCM",
     "gmm": "diarize.clustering.gmm:GMM",
+    "dpgmm": "diarize.clustering.dpgmm.speakers:SpeakerDPGMM",
     "oracle": "diarize.clustering.oracle:Oracle",
     "osc": "diarize.clustering.osc:OSC",
 }

@@ -127,9 +127,9 @@ class GCR(SampledClusterer):
         criterion = Criterion.of(rows, self.count_penalty)
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
-        best: tuple[float, Int64[np.ndarray, " n"], _Reassignment] | None = None
+        best: tuple[float, Int64[np.ndarray, " n"], Reassignment] | None = None
         for coarser in merged_step_by_step(rows, labels):
-            found = self._reassign(rows, coarser, bounds)
+            found = self.reassign(rows, coarser, bounds)
             if found is None:
                 continue
             value = criterion(found.ssd, found.counts, len(found.means))
@@ -145,14 +145,7 @@ class GCR(SampledClusterer):
         _, labels, found = best
         self.n_base_clusters_ = len(found.means)
         self.threshold_ = found.threshold
-        speakers = np.flatnonzero(found.sets.any(axis=0))
-        return Regions(
-            ids=labels,
-            sets=SpeakerSets(found.sets[:, speakers]),
-            centers=found.means,
-            offsets=np.zeros(len(found.means)),
-            centroids=found.means[speakers],
-        )
+        return found.regions(labels)
 
     def _base_labels(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
@@ -182,9 +175,9 @@ class GCR(SampledClusterer):
         everyone.update(means[None], np.zeros(len(means)))
         return np.where(inside, labels, everyone.labels[0]).astype(np.int64)
 
-    def _reassign(
+    def reassign(
         self, rows: Rows, labels: Int64[np.ndarray, " n"], bounds: SpeakerBounds
-    ) -> _Reassignment | None:
+    ) -> Reassignment | None:
         """Reassign one base clustering; None if that cannot keep to the bounds."""
         k = int(labels.max()) + 1
         means = cluster_means(rows, labels, k)
@@ -207,11 +200,11 @@ class GCR(SampledClusterer):
         # Up to the threshold a distance is put down to g; what a bound forces beyond it counts.
         beyond = np.maximum(gaps**2 - threshold**2, 0)
         ssd += float((counts[moved] * beyond).sum())
-        return _Reassignment(means, counts, sets, k - n_moved, ssd, float(threshold))
+        return Reassignment(means, counts, sets, k - n_moved, ssd, float(threshold))
 
 
 @dataclass(frozen=True)
-class _Reassignment:
+class Reassignment:
     """A base clustering, and what its clusters stand for."""
 
     means: Float64[np.ndarray, "k p"]
@@ -220,6 +213,17 @@ class _Reassignment:
     n_speakers: int
     ssd: float
     threshold: float
+
+    def regions(self, labels: Int64[np.ndarray, " n"]) -> Regions:
+        """As regions of the rows of this base clustering."""
+        speakers = np.flatnonzero(self.sets.any(axis=0))
+        return Regions(
+            ids=labels,
+            sets=SpeakerSets(self.sets[:, speakers]),
+            centers=self.means,
+            offsets=np.zeros(len(self.means)),
+            centroids=self.means[speakers],
+        )
 
 
 def merged_step_by_step(
