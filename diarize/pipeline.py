@@ -13,14 +13,15 @@ from jaxtyping import Float32, Float64
 from diarize import clustering
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
+from diarize.confidence import confidences
 from diarize.errors import InputError
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
-from diarize.timeline import TimelineOptions, annotate, turns
+from diarize.timeline import TimelineOptions, Turn, annotate, tracks, turns
 from diarize.voiceprints import Voiceprints, rename, voiceprints
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation
+    from pyannote.core import Annotation, Segment
 
     from diarize.embedding import CompositionalEmbedding
 
@@ -70,6 +71,8 @@ class Diarization:
         device: what f ran on.
         notes: what a person should know of how it was found.
         voices: what each speaker sounds like, by first appearance.
+        confidence: for each segment and track of the annotation, the probability that its speaker
+            is heard at an instant drawn from it.
     """
 
     annotation: Annotation
@@ -79,6 +82,7 @@ class Diarization:
     device: str
     notes: tuple[str, ...] = ()
     voices: Voiceprints = field(default_factory=Voiceprints)
+    confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> Diarization:
         """Call the speakers otherwise; those without a new name keep theirs."""
@@ -177,7 +181,9 @@ class Diarizer:
         if hook:
             hook("clustering", 0, 1)
         estimator, notes = self.cluster(embedded, reference)
-        annotation = self.decode(embedded, estimator)
+        found, sets = self._turns(embedded, estimator)
+        annotation = annotate(found, embedded.uri)
+        sure = confidences(found, embedded.fine, embedded.cells, sets, estimator, self.timeline)
         if hook:
             hook("clustering", 1, 1)
         n_windows = len(embedded.coarse)
@@ -196,6 +202,7 @@ class Diarizer:
             device=embedded.device,
             notes=tuple(notes),
             voices=voiceprints(annotation, embedded.cells, embedded.fine),
+            confidence=dict(zip(tracks(found), sure.tolist(), strict=True)),
         )
 
     def embed(self, audio: Source | Recording, hook: Hook | None = None) -> Embedded:
@@ -236,12 +243,17 @@ class Diarizer:
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
+        found, _ = self._turns(embedded, estimator)
+        return annotate(found, embedded.uri)
+
+    def _turns(self, embedded: Embedded, estimator: Any) -> tuple[list[Turn], SpeakerSets]:
+        """The turns, and who was decoded in each cell."""
         if estimator.needs_truth:
             cells, sets = embedded.cells, estimator.sets_
         else:
             cells, sets = refine(embedded.fine, embedded.cells, estimator, self.timeline)
         least = self.n_speakers or self.min_speakers or 0
-        return annotate(turns(cells, sets, self.timeline, least), embedded.uri)
+        return turns(cells, sets, self.timeline, least), sets
 
     def _model(self) -> tuple[CompositionalEmbedding, str]:
         """The model and what it runs on, loaded once for all recordings."""

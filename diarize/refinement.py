@@ -23,10 +23,9 @@ def refine(
 ) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
     """Turn a clustering into sets over time.
 
-    The states are all sets of the speakers found, up to the estimator's largest, or only the single
-    speakers where it knows no composition. A state's cost in a cell is the squared distance of the
-    cell's window from the state's centroid. The windows may be others than those that were
-    clustered: long ones tell voices apart, short ones tell when they change.
+    A state's cost in a cell is the squared distance of the cell's window from the state's centroid.
+    The windows may be others than those that were clustered: long ones tell voices apart, short
+    ones tell when they change.
 
     Args:
         vectors: unit vectors of windows.
@@ -40,8 +39,7 @@ def refine(
     """
     if not estimator.n_speakers_ or not len(cells):
         return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
-    largest = estimator.max_set_size if estimator.finds_overlap else 1
-    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
+    states = states_of(estimator)
     rows = vectors.astype(np.float64)
     centroids = estimator.centroids_
     for i in range(ROUNDS):
@@ -52,6 +50,15 @@ def refine(
         if i + 1 < ROUNDS:
             centroids = speaker_centroids(rows, sets, centroids)
     return cut_cells(cells, costs, path), sets
+
+
+def states_of(estimator: Any) -> SpeakerSets:
+    """All sets of the speakers found, up to the estimator's largest.
+
+    Only the single speakers where it knows no composition.
+    """
+    largest = estimator.max_set_size if estimator.finds_overlap else 1
+    return SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
 
 
 def speaker_centroids(

@@ -8,6 +8,7 @@ vectors: 0 to 4), and a change costs as much as staying wrong by one unit for `s
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation
+    from pyannote.core import Annotation, Segment
+
+Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
 # A pause of this many seconds halves the cost of changing speakers across it.
 FORGETTING = 0.5
@@ -66,11 +69,7 @@ def decode(
     n, m = costs.shape
     if n == 0 or m == 0:
         return np.zeros(n, np.int64)
-    prior = options.overlap * np.maximum(states.sizes - 1, 0)
-    local = (costs + prior) * (cells[:, 1] - cells[:, 0])[:, None]
-    change = options.switch * _changes(states)
-    gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
-    ease = np.exp2(-gaps / FORGETTING)
+    local, change, ease = _prices(cells, costs, states, options)
     # A state that lies further behind the best one than the dearest change leads nowhere: few of
     # the m states are left to come from, mostly.
     dearest = change.max()
@@ -87,6 +86,62 @@ def decode(
     for i in range(n - 1, 0, -1):
         path[i - 1] = came_from[i, path[i]]
     return path
+
+
+def posteriors(
+    cells: Float64[np.ndarray, "n 2"],
+    costs: Float64[np.ndarray, "n m"],
+    states: SpeakerSets,
+    options: TimelineOptions,
+    sharpness: float,
+) -> Float64[np.ndarray, "n k"]:
+    """Say how probable it is that each speaker is heard in each cell (forward-backward).
+
+    A sequence of sets is as probable as exp(-sharpness * its cost), the cost being what `decode`
+    finds the least of: what is likely depends on the cells before and after, too.
+
+    Args:
+        cells: consecutive stretches of time, seconds.
+        costs: what each state costs in each cell, per second.
+        states: the m sets of k speakers, at least one.
+        options: of which `switch` and `overlap` are used.
+        sharpness: how improbable a cost makes a sequence, from 0 on.
+    """
+    local, change, ease = _prices(cells, costs, states, options)
+    # Relative to the best state of each cell, so that nothing under- or overflows.
+    fits = np.exp(-sharpness * (local - local.min(axis=1, keepdims=True)))
+    moves = np.exp(-sharpness * change)
+    n = len(fits)
+    before = np.empty_like(fits)  # how well a state fits all up to its cell
+    after = np.empty(fits.shape[1])  # and all after it
+    for i in range(n):
+        if i:
+            fits_so_far = before[i - 1] @ (moves if ease[i - 1] == 1 else moves ** ease[i - 1])
+            before[i] = fits[i] * fits_so_far
+        else:
+            before[i] = fits[i]
+        before[i] /= before[i].sum()
+    after[:] = 1.0
+    for i in range(n - 1, -1, -1):
+        if i + 1 < n:
+            after = (moves if ease[i] == 1 else moves ** ease[i]) @ (fits[i + 1] * after)
+            after /= after.max()
+        before[i] *= after
+        before[i] /= before[i].sum()
+    return before @ states.membership.astype(np.float64)
+
+
+def _prices(
+    cells: Float64[np.ndarray, "n 2"],
+    costs: Float64[np.ndarray, "n m"],
+    states: SpeakerSets,
+    options: TimelineOptions,
+) -> tuple[Float64[np.ndarray, "n m"], Float64[np.ndarray, "m m"], Float64[np.ndarray, "_"]]:
+    """What a state costs in a cell, a change of states, and by what a pause divides the latter."""
+    prior = options.overlap * np.maximum(states.sizes - 1, 0)
+    local = (costs + prior) * (cells[:, 1] - cells[:, 0])[:, None]
+    gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
+    return local, options.switch * _changes(states), np.exp2(-gaps / FORGETTING)
 
 
 def _changes(states: SpeakerSets) -> Float64[np.ndarray, "m m"]:
@@ -129,7 +184,7 @@ def turns(
     sets: SpeakerSets,
     options: TimelineOptions,
     least: int = 0,
-) -> list[tuple[float, float, int]]:
+) -> list[Turn]:
     """Join cells into turns.
 
     Args:
@@ -195,13 +250,25 @@ def _without_crumbs(
     return kept
 
 
-def annotate(found: list[tuple[float, float, int]], uri: str) -> Annotation:
-    """Name speakers SPEAKER_00, SPEAKER_01, ... in order of first appearance."""
-    from pyannote.core import Annotation, Segment
+def tracks(found: Sequence[Turn]) -> list[tuple[Segment, str]]:
+    """Where each turn stands in its annotation: segment and track, which is named as its speaker.
+
+    Speakers are SPEAKER_00, SPEAKER_01, ... in order of first appearance.
+    """
+    from pyannote.core import Segment
 
     names: dict[int, str] = {}
+    return [
+        (Segment(begin, end), names.setdefault(speaker, f"SPEAKER_{len(names):02d}"))
+        for begin, end, speaker in found
+    ]
+
+
+def annotate(found: Sequence[Turn], uri: str) -> Annotation:
+    """Name speakers as `tracks` does."""
+    from pyannote.core import Annotation
+
     annotation = Annotation(uri=uri)
-    for begin, end, speaker in found:
-        name = names.setdefault(speaker, f"SPEAKER_{len(names):02d}")
-        annotation[Segment(begin, end), name] = name
+    for segment, name in tracks(found):
+        annotation[segment, name] = name
     return annotation

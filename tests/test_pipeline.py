@@ -138,6 +138,29 @@ def test_the_oracle(diarizer: Diarizer, talk: Path) -> None:
         diarizer(talk)
 
 
+def test_every_turn_has_a_confidence(diarizer: Diarizer, talk: Path) -> None:
+    reference = Annotation()
+    reference[Segment(1, 6)] = "x"
+    reference[Segment(5, 9)] = "y"
+    recording = open_recording(talk, end=9.0)
+    for backend in clustering.BACKENDS:
+        diarizer.backend = backend
+        found = diarizer.diarize(recording, reference=reference)
+        assert set(found.confidence) == set(found.annotation.itertracks())
+        assert all(0 < p < 1 for p in found.confidence.values())
+        renamed = found.renamed({"SPEAKER_00": "anna"})
+        assert set(renamed.confidence) == set(renamed.annotation.itertracks())
+        assert renamed.voices.names[0] == "anna"
+
+
+def test_every_speaker_has_a_voice(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.n_speakers = 3
+    found = diarizer.diarize(talk)
+    assert found.voices.names == tuple(found.annotation.labels())
+    assert found.voices.centroids.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(found.voices.centroids, axis=1), 1, atol=1e-6)
+
+
 def test_a_reference_changes_nothing_elsewhere(diarizer: Diarizer, talk: Path) -> None:
     reference = Annotation()
     reference[Segment(1, 6)] = "x"

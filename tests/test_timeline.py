@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
-from diarize.timeline import FORGETTING, TimelineOptions, annotate, cut_cells, decode, turns
+from diarize.timeline import (
+    FORGETTING,
+    TimelineOptions,
+    annotate,
+    cut_cells,
+    decode,
+    posteriors,
+    tracks,
+    turns,
+)
 
 STATES = SpeakerSets.from_lists([[0], [1], [0, 1]], n_speakers=2)
 
@@ -21,27 +30,58 @@ def changes(a: set[int], b: set[int]) -> int:
     return max(len(a - b), len(b - a))
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 0.5))
-def test_decoding_finds_the_cheapest_path(seed, n, switch, overlap):
-    rng = np.random.default_rng(seed)
-    costs = rng.random((n, 3))
-    edges = np.cumsum(rng.random((n, 2)) * [[1.0, 1.0]], axis=None).reshape(n, 2)
-    options = TimelineOptions(switch=switch, overlap=overlap)
+def all_paths(
+    edges: np.ndarray, costs: np.ndarray, options: TimelineOptions
+) -> dict[tuple[int, ...], float]:
+    """Every sequence of states, and its cost."""
     sets = [set(members) for members in STATES.to_lists()]
 
     def price(path: tuple[int, ...]) -> float:
         total = 0.0
         for i, state in enumerate(path):
             length = edges[i, 1] - edges[i, 0]
-            total += (costs[i, state] + overlap * (len(sets[state]) - 1)) * length
+            total += (costs[i, state] + options.overlap * (len(sets[state]) - 1)) * length
             if i:
                 ease = 2 ** (-(edges[i, 0] - edges[i - 1, 1]) / FORGETTING)
-                total += switch * ease * changes(sets[path[i - 1]], sets[state])
+                total += options.switch * ease * changes(sets[path[i - 1]], sets[state])
         return total
 
-    best = min(product(range(3), repeat=n), key=price)
+    return {path: price(path) for path in product(range(3), repeat=len(edges))}
+
+
+def drawn(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells with pauses of all lengths, or none, between them, and costs."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.random((n, 2))
+    lengths[:, 0] *= rng.integers(0, 2, n)
+    return np.cumsum(lengths).reshape(n, 2), rng.random((n, 3))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 0.5))
+def test_decoding_finds_the_cheapest_path(seed, n, switch, overlap):
+    edges, costs = drawn(seed, n)
+    options = TimelineOptions(switch=switch, overlap=overlap)
+    prices = all_paths(edges, costs, options)
     found = decode(edges, costs, STATES, options)
-    assert price(tuple(found)) == pytest.approx(price(best), abs=1e-9)
+    assert prices[tuple(found)] == pytest.approx(min(prices.values()), abs=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 30))
+def test_posteriors_are_shares_of_all_paths(seed, n, switch, sharpness):
+    edges, costs = drawn(seed, n)
+    options = TimelineOptions(switch=switch)
+    prices = all_paths(edges, costs, options)
+    weights = np.exp(-sharpness * (np.array([*prices.values()]) - min(prices.values())))
+    held = STATES.membership[np.array([*prices])]  # (paths, n, k)
+    expected = np.einsum("p,pnk->nk", weights / weights.sum(), held)
+    found = posteriors(edges, costs, STATES, options, sharpness)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_posteriors_of_a_long_recording_stay_numbers():
+    costs = np.tile([[0.0, 4.0, 4.0], [4.0, 0.0, 4.0]], (2000, 1))
+    found = posteriors(cells(4000), costs, STATES, TimelineOptions(switch=0.0), 1000.0)
+    np.testing.assert_allclose(found, np.tile(np.eye(2), (2000, 1)), atol=1e-12)
 
 
 def test_a_single_doubtful_cell_does_not_make_a_turn():
@@ -117,7 +157,9 @@ def test_no_speech_is_lost_or_found(rows):
 
 
 def test_speakers_are_named_by_first_appearance():
-    annotation = annotate([(0.0, 1.0, 7), (0.5, 2.0, 2), (3.0, 4.0, 7)], "meeting")
+    found = [(0.0, 1.0, 7), (0.5, 2.0, 2), (3.0, 4.0, 7)]
+    annotation = annotate(found, "meeting")
+    assert set(annotation.itertracks()) == set(tracks(found))
     assert annotation.uri == "meeting"
     assert [(s.start, s.end, label) for s, _, label in annotation.itertracks(yield_label=True)] == [
         (0.0, 1.0, "SPEAKER_00"),

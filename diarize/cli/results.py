@@ -88,7 +88,9 @@ def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> None:
         "max_set_size": diarizer.max_set_size,
         **diarizer.params,
     }
-    texts = {name: FORMATS[name](found.annotation, options) for name in targets.formats}
+    texts = {
+        name: FORMATS[name](found.annotation, options, found.confidence) for name in targets.formats
+    }
     targets.write(result.recording.uri, texts)
     for text in found.notes:
         note(f"{result.recording.label}: {text}")

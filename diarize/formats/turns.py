@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from pyannote.core import Annotation
+from pyannote.core import Annotation, Segment
 
 _MS = 1000  # per second
 
 
 class Turn(NamedTuple):
-    """A turn from `start` to `end`, seconds, both whole milliseconds."""
+    """A turn from `start` to `end`, seconds, both whole milliseconds.
+
+    `confidence` is the probability that the speaker is right, None where it is not known.
+    """
 
     start: float
     end: float
     speaker: str
+    confidence: float | None = None
 
 
-def written_turns(annotation: Annotation) -> list[Turn]:
+def written_turns(
+    annotation: Annotation, confidence: Mapping[tuple[Segment, Any], float] | None = None
+) -> list[Turn]:
     """All turns of at least one millisecond, sorted by start, end and speaker.
 
-    Boundaries are rounded each for itself, so that turns that touch still touch.
+    Boundaries are rounded each for itself, so that turns that touch still touch. `confidence` is
+    that of segments and tracks of the annotation.
     """
+    sure = confidence or {}
     turns = []
-    for segment, _, speaker in annotation.itertracks(yield_label=True):
+    for segment, track, speaker in annotation.itertracks(yield_label=True):
         if segment.duration < 1 / _MS - 1e-9:  # 1e-9: what floating point takes off a millisecond
             continue
         start = _milliseconds(float(segment.start))
         end = max(_milliseconds(float(segment.end)), start + 1)
-        turns.append(Turn(start / _MS, end / _MS, str(speaker)))
-    return sorted(turns)
+        turns.append(Turn(start / _MS, end / _MS, str(speaker), sure.get((segment, track))))
+    return sorted(turns, key=lambda turn: turn[:3])
 
 
 def _milliseconds(time: float) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from pyannote.core import Annotation
@@ -38,8 +38,7 @@ THRESHOLDS = np.arange(0.50, 0.86, 0.05)
 SEED = 7
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(NamedTuple):
     """The speakers found in a conversation, and who each of them is."""
 
     voices: Voiceprints

@@ -68,6 +68,7 @@ def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) 
     assert content["options"]["backend"] == "ckm"
     assert content["options"]["n_restarts"] == 2
     assert len(content["turns"]) == len((out / "talk.rttm").read_text().splitlines())
+    assert all(0 < turn["confidence"] < 1 for turn in content["turns"])
 
 
 def test_a_failing_input_does_not_stop_the_others(

@@ -35,6 +35,18 @@ def test_content() -> None:
     }
 
 
+def test_confidence() -> None:
+    annotation = conversation()
+    sure = {(Segment(1.0, 3.0), 1): 0.87654, (Segment(2.5, 4.12345), 2): 1.0}
+    turns = json.loads(json_text(annotation, {}, sure))["turns"]
+    assert [turn.get("confidence") for turn in turns] == [None, 0.877, 1.0]
+    assert list(turns[1]) == ["start", "end", "speaker", "confidence"]
+    renamed = annotation.rename_labels(mapping={"Zoë": "Bea"})
+    again = json.loads(json_text(renamed, {}, sure))["turns"]
+    assert [turn.get("confidence") for turn in again] == [None, 0.877, 1.0]
+    assert FORMATS["rttm"](annotation, {}, sure) == rttm_text(annotation)
+
+
 def test_nothing_said() -> None:
     content = json.loads(json_text(Annotation(uri="quiet"), {}))
     assert content["speakers"] == content["turns"] == []

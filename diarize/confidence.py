@@ -1,0 +1,111 @@
+"""How probable it is that a turn's speaker is right.
+
+What the decoding knows is how much better a sequence of sets with the speaker fits than one
+without; how often such a speaker is right was counted on conversations with truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from diarize.clustering.assignment import squared_distances
+from diarize.clustering.composition import compose_sets
+from diarize.refinement import speaker_centroids, states_of
+from diarize.sets import SpeakerSets
+from diarize.timeline import TimelineOptions, Turn, posteriors
+
+# Chosen on conversations of dev-a, together, by recipes/conversations/reliability.py: the
+# probability of a sequence of sets is exp(-SHARPNESS * its cost), and a turn of which the decoding
+# gives the share p to its speaker is right with probability 1 / (1 + exp(-(SLOPE * p + OFFSET))).
+SHARPNESS = 15.0  # per second and unit of squared distance
+SLOPE = 6.8
+OFFSET = -4.7
+
+
+def confidences(
+    found: Sequence[Turn],
+    vectors: Float[np.ndarray, "n p"],
+    cells: Float64[np.ndarray, "n 2"],
+    sets: SpeakerSets,
+    estimator: Any,
+    options: TimelineOptions,
+) -> Float64[np.ndarray, "turns"]:
+    """Say for each turn with what probability its speaker is heard at an instant drawn from it.
+
+    A speaker who is heard is one whose voice sounds, be it with others; that nobody speaks counts
+    against every turn.
+
+    Args:
+        found: begin and end in seconds, and speaker, of each turn.
+        vectors: unit vectors of windows.
+        cells: the time for which each window speaks, seconds; every turn shares time with one.
+        sets: who was decoded in each cell.
+        estimator: the fitted clustering.
+        options: of the decoding.
+
+    Returns:
+        From 0 to 1.
+    """
+    share = turn_shares(
+        found, cells, speaker_posteriors(vectors, cells, sets, estimator, options, SHARPNESS)
+    )
+    return calibrated(share, SLOPE, OFFSET)
+
+
+def speaker_posteriors(
+    vectors: Float[np.ndarray, "n p"],
+    cells: Float64[np.ndarray, "n 2"],
+    sets: SpeakerSets,
+    estimator: Any,
+    options: TimelineOptions,
+    sharpness: float,
+) -> Float64[np.ndarray, "n k"]:
+    """How probable each speaker is in each cell, as far as the decoding knows."""
+    if not estimator.n_speakers_ or not len(cells):
+        return np.zeros((len(cells), estimator.n_speakers_))
+    states = states_of(estimator)
+    rows = vectors.astype(np.float64)
+    centroids = speaker_centroids(rows, sets, estimator.centroids_)
+    composed = compose_sets(estimator.compose, centroids, states.membership)
+    return posteriors(cells, squared_distances(rows, composed), states, options, sharpness)
+
+
+def turn_shares(
+    found: Sequence[Turn],
+    cells: Float64[np.ndarray, "n 2"],
+    probable: Float64[np.ndarray, "n k"],
+) -> Float64[np.ndarray, "turns"]:
+    """Average a speaker's probability over the cells of each turn, by the time they share."""
+    if not found:
+        return np.zeros(0)
+    begin, end, speaker = (np.array(column) for column in zip(*found, strict=True))
+    edges = cells.ravel()
+    length = cells[:, 1] - cells[:, 0]
+
+    def seconds(of_cells: Float64[np.ndarray, "n"], which: np.ndarray) -> np.ndarray:
+        """The integral over the turns, of what is constant in a cell and 0 elsewhere."""
+        gained = np.zeros(len(edges))
+        gained[1::2] = of_cells * length
+        so_far = np.cumsum(gained)
+        return np.asarray(
+            np.interp(end[which], edges, so_far) - np.interp(begin[which], edges, so_far)
+        )
+
+    shares = np.zeros(len(found))
+    for one in np.unique(speaker):
+        own = np.flatnonzero(speaker == one)
+        shares[own] = seconds(probable[:, one], own) / np.maximum(
+            seconds(np.ones(len(cells)), own), 1e-9
+        )
+    return np.clip(shares, 0.0, 1.0)
+
+
+def calibrated(
+    shares: Float64[np.ndarray, "turns"], slope: float, offset: float
+) -> Float64[np.ndarray, "turns"]:
+    """From what the decoding is sure of to how often it is right: a logistic."""
+    return np.asarray(1 / (1 + np.exp(-(slope * shares + offset))))

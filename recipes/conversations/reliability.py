@@ -1,0 +1,170 @@
+"""Is a turn with confidence 0.8 right four times out of five? A table, and how the map was chosen.
+
+    python recipes/conversations/reliability.py table CONVERSATIONS...
+    python recipes/conversations/reliability.py fit CONVERSATIONS...
+
+CONVERSATIONS are folders that `diarize simulate` wrote. A turn is right for that part of its length
+in which the true speaker speaks whom its speaker is matched to (one-to-one, by the time that they
+share in the recording); a turn of a speaker without a match is wrong throughout. Everything is
+inferred, and all figures are weighted by seconds. `fit` prints the constants of
+diarize/confidence.py that give the least cross-entropy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyannote.core import Annotation, Segment
+from scipy.optimize import linear_sum_assignment, minimize
+
+from diarize.confidence import calibrated, speaker_posteriors, turn_shares
+from diarize.formats import read_rttm
+from diarize.pipeline import Diarizer
+from diarize.refinement import refine
+from diarize.timeline import annotate, tracks, turns
+
+SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
+BINS = np.linspace(0.0, 1.0, 11)
+
+
+class Turns(NamedTuple):
+    """Seconds, share that is right, and share or confidence that is claimed, of turns."""
+
+    seconds: np.ndarray
+    right: np.ndarray
+    claimed: np.ndarray  # (turns,), or (turns, sharpnesses)
+
+
+def recordings(folders: Sequence[str]) -> Iterator[tuple[Path, Annotation]]:
+    """Recordings and their true turns."""
+    for folder in folders:
+        for path in sorted(Path(folder).glob("*.flac")):
+            (reference,) = read_rttm(path.with_suffix(".rttm")).values()
+            yield path, reference
+
+
+def how_right(found: Annotation, reference: Annotation, keys: Sequence[tuple[Segment, str]]) -> Any:
+    """Share of each turn in which its speaker is right."""
+    names, labels = found.labels(), reference.labels()
+    true = {label: reference.label_timeline(label).support() for label in labels}
+    shared = np.array(
+        [
+            [found.label_timeline(name).crop(true[label]).duration() for label in labels]
+            for name in names
+        ]
+    ).reshape(len(names), len(labels))
+    matched = {
+        names[row]: true[labels[column]]
+        for row, column in zip(*linear_sum_assignment(shared, maximize=True), strict=True)
+        if shared[row, column] > 0
+    }
+    return [
+        matched[name].crop(segment).duration() / segment.duration if name in matched else 0.0
+        for segment, name in keys
+    ]
+
+
+def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
+    """What the decoding gives the turns of a recording, for each sharpness."""
+    embedded = diarizer.embed(path)
+    estimator, _ = diarizer.cluster(embedded)
+    options = diarizer.timeline
+    cells, sets = refine(embedded.fine, embedded.cells, estimator, options)
+    found = turns(cells, sets, options)
+    claimed = [
+        turn_shares(
+            found,
+            embedded.cells,
+            speaker_posteriors(embedded.fine, embedded.cells, sets, estimator, options, sharpness),
+        )
+        for sharpness in SHARPNESSES
+    ]
+    keys = tracks(found)
+    right = how_right(annotate(found, embedded.uri), reference, keys)
+    seconds = np.array([segment.duration for segment, _ in keys])
+    return Turns(seconds, np.array(right), np.stack(claimed, axis=1))
+
+
+def confidence(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
+    """What is said of the turns of a recording."""
+    found = diarizer.diarize(path)
+    keys = list(found.confidence)
+    right = how_right(found.annotation, reference, keys)
+    seconds = np.array([segment.duration for segment, _ in keys])
+    return Turns(seconds, np.array(right), np.array([found.confidence[key] for key in keys]))
+
+
+def join(parts: Sequence[Turns]) -> Turns:
+    """The turns of all recordings."""
+    return Turns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def cross_entropy(seconds: np.ndarray, right: np.ndarray, claimed: np.ndarray) -> float:
+    """Mean surprise, nats."""
+    terms = right * np.log(claimed) + (1 - right) * np.log(1 - claimed)
+    return float(-(seconds * terms).sum() / seconds.sum())
+
+
+def calibration_error(told: Turns) -> float:
+    """Expected calibration error: what is claimed against what is right, bin by bin."""
+    rows = np.clip(np.digitize(told.claimed, BINS) - 1, 0, len(BINS) - 2)
+    off = np.bincount(rows, told.seconds * (told.claimed - told.right))
+    return float(np.abs(off).sum() / told.seconds.sum())
+
+
+def fit(folders: Sequence[str]) -> None:
+    """Print slope, offset and what they come to, for each sharpness."""
+    diarizer = Diarizer()
+    told = join([shares(diarizer, path, truth) for path, truth in recordings(folders)])
+    print_fits(told)
+
+
+def print_fits(told: Turns) -> None:
+    """Print the best logistic for each sharpness."""
+    print("| sharpness | slope | offset | cross-entropy | calibration error |")
+    print("|---|---|---|---|---|")
+    for column, sharpness in enumerate(SHARPNESSES):
+        claimed = told.claimed[:, column]
+
+        def surprise(line: np.ndarray, claimed: np.ndarray = claimed) -> float:
+            return cross_entropy(told.seconds, told.right, calibrated(claimed, *line))
+
+        best = minimize(surprise, np.array([4.0, -2.0]), method="Nelder-Mead")
+        error = calibration_error(told._replace(claimed=calibrated(claimed, *best.x)))
+        slope, offset = best.x
+        print(f"| {sharpness:g} | {slope:.2f} | {offset:.2f} | {best.fun:.4f} | {error:.3f} |")
+
+
+def table(folders: Sequence[str]) -> None:
+    """Print the reliability of the confidence, and its expected calibration error."""
+    diarizer = Diarizer()
+    print_table(join([confidence(diarizer, p, truth) for p, truth in recordings(folders)]))
+
+
+def print_table(told: Turns) -> None:
+    """Print a line for each bin that holds turns."""
+    rows = np.clip(np.digitize(told.claimed, BINS) - 1, 0, len(BINS) - 2)
+    print("| confidence | turns | seconds | mean confidence | right |")
+    print("|---|---|---|---|---|")
+    for row in np.unique(rows):
+        here = rows == row
+        seconds = told.seconds[here]
+        claimed = np.average(told.claimed[here], weights=seconds)
+        right = np.average(told.right[here], weights=seconds)
+        name = f"{BINS[row]:.1f} to {BINS[row + 1]:.1f}"
+        print(f"| {name} | {here.sum()} | {seconds.sum():.0f} | {claimed:.3f} | {right:.3f} |")
+    right = np.average(told.right, weights=told.seconds)
+    surprise = cross_entropy(told.seconds, told.right, told.claimed)
+    constant = cross_entropy(told.seconds, told.right, np.full(len(told.right), right))
+    print(
+        f"\nExpected calibration error {calibration_error(told):.3f}; cross-entropy "
+        f"{surprise:.3f}, {constant:.3f} where all turns had the mean of {right:.3f}."
+    )
+
+
+if __name__ == "__main__":
+    {"fit": fit, "table": table}[sys.argv[1]](sys.argv[2:])

@@ -1,0 +1,73 @@
+"""What a turn's confidence says: how clear its cells are, and what that was found to mean."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diarize.clustering import make
+from diarize.confidence import (
+    OFFSET,
+    SLOPE,
+    calibrated,
+    confidences,
+    speaker_posteriors,
+    turn_shares,
+)
+from diarize.sets import SpeakerSets
+from diarize.timeline import TimelineOptions
+
+
+def cells(n: int, step: float = 0.2) -> np.ndarray:
+    edges = np.arange(n + 1) * step
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def conversation() -> tuple[np.ndarray, SpeakerSets]:
+    """Two voices, each clear at first and then half-way to the other."""
+    ways = np.concatenate([np.zeros(10), np.full(10, 0.4), np.ones(10), np.full(10, 0.6)])
+    angles = ways * np.pi / 2
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return rows, SpeakerSets.from_labels(np.repeat([0, 1], 20))
+
+
+def test_clear_turns_are_surer() -> None:
+    rows, sets = conversation()
+    estimator = make("ac", n_speakers=2, max_set_size=1).fit(rows)
+    found = [(0.0, 2.0, 0), (2.0, 4.0, 0), (4.0, 6.0, 1), (6.0, 8.0, 1), (0.0, 2.0, 1)]
+    options = TimelineOptions(switch=0.0)
+    sure = confidences(found, rows, cells(40), sets, estimator, options)
+    assert ((sure > 0) & (sure < 1)).all()
+    assert sure[0] > sure[1] > sure[4]
+    assert sure[2] > sure[3] > sure[4]
+    probable = speaker_posteriors(rows, cells(40), sets, estimator, options, 5.0)
+    np.testing.assert_allclose(probable.sum(axis=1), 1)  # no overlap is known here
+
+
+def test_nobody_speaks() -> None:
+    estimator = make("ac", max_set_size=1).fit(np.zeros((0, 4)))
+    nobody = SpeakerSets(np.zeros((0, 0), bool))
+    options = TimelineOptions()
+    assert confidences([], np.zeros((0, 4)), np.zeros((0, 2)), nobody, estimator, options).size == 0
+
+
+def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
+    where = np.array([[0.0, 1.0], [1.0, 2.0], [3.0, 4.0]])
+    probable = np.array([[1.0, 0.1], [0.5, 0.2], [0.0, 0.3]])
+    found = [(0.0, 2.0, 0), (0.5, 2.0, 0), (1.5, 3.5, 0), (0.0, 4.0, 1), (3.5, 3.6, 1)]
+    shares = turn_shares(found, where, probable)
+    np.testing.assert_allclose(shares, [0.75, 1 / 1.5, 0.25, 0.2, 0.3])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_what_is_surer_stays_surer(shares: list[float]) -> None:
+    order = np.sort(np.array(shares))
+    sure = calibrated(order, SLOPE, OFFSET)
+    assert (np.diff(sure) >= 0).all()
+    assert (sure > 0).all() and (sure < 1).all()
+
+
+def test_the_logistic() -> None:
+    found = calibrated(np.array([0.0, 0.5, 1.0]), 4.0, -2.0)
+    np.testing.assert_allclose(found, 1 / (1 + np.exp([2.0, 0.0, -2.0])))
