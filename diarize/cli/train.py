@@ -118,3 +118,39 @@ def _report(step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy])
             f"the paper's variant {a.literal:.3f}; mean as g {a.mean:.3f}"
         )
     print("\n".join(lines), flush=True)
+
+
+@app.command()
+def splitnet(
+    dim: Annotated[int, typer.Option(metavar="D", min=1, help="Dimensions of the rows.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Checkpoint and splitnet.safetensors go here.")
+    ],
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 4_000,
+    batch: Annotated[int, typer.Option(metavar="N", min=1, help="Sets in a step.")] = 32,
+    rate: Annotated[float, typer.Option(metavar="R", min=0.0, help="Learning rate.")] = 1e-3,
+    every: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
+    ] = 100,
+    until: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and sets.")] = 0,
+) -> None:
+    """Train the network that starts sub-clusters of `dpgmm`, on sets drawn on the spot."""
+    from diarize.cli.messages import note
+    from diarize.cli.progress import progress
+    from diarize.cli.targets import require_folder
+    from diarize.training.splitnet import SplitRecipe, train_splitnet
+
+    require_folder(out)
+    recipe = SplitRecipe(dimension=dim, steps=steps, batch=batch, rate=rate, every=every, seed=seed)
+    with progress() as hook:
+        path = train_splitnet(recipe, out, until=until, hook=hook, report=_report_splits)
+    note(f"weights in {path}")
+
+
+def _report_splits(step: int, loss: float, accuracy: dict[str, float]) -> None:
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in accuracy.items())
+    print(f"step {step}: loss {loss:.3f}; split accuracy {parts}", flush=True)

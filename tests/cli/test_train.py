@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import diarize.training.embedding
+import diarize.training.splitnet
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.loop import LoopConfig
+from diarize.training.splitnet import SplitRecipe
 
 Cli = Callable[..., Any]
 
@@ -89,3 +91,34 @@ def test_a_file_in_the_place_of_the_folder(cli: Cli, tmp_path: Path) -> None:
     file.touch()
     command = ["train", "embedding", "--speech", tmp_path, "--out", file]
     cli(*command).assert_refused(f"{file}: a file, but a folder is needed")
+
+
+@pytest.fixture
+def splits(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the library is asked for; nothing is trained."""
+    asked: list[dict[str, Any]] = []
+
+    def train(recipe: SplitRecipe, folder: Path, *, report: Any, **options: Any) -> Path:
+        asked.append({"recipe": recipe, "folder": folder, **options})
+        report(100, 0.25, {"easy": 0.9875, "hard": 0.75})
+        return folder / "splitnet.safetensors"
+
+    monkeypatch.setattr(diarize.training.splitnet, "train_splitnet", train)
+    return asked
+
+
+def test_splitnet_is_trained(cli: Cli, splits: list[dict[str, Any]], tmp_path: Path) -> None:
+    out = tmp_path / "net"
+    result = cli(
+        "train", "splitnet", "--dim", 3, "--out", out, "--steps", 9, "--batch", 2, "--rate", 0.5,
+        "--every", 4, "--until", 5, "--seed", 7,
+    )  # fmt: skip
+    assert result.status == 0
+    assert result.out == "step 100: loss 0.250; split accuracy easy 0.988, hard 0.750\n"
+    assert result.err == f"diarize: note: weights in {out / 'splitnet.safetensors'}\n"
+    (asked,) = splits
+    assert asked["recipe"] == SplitRecipe(dimension=3, steps=9, batch=2, rate=0.5, every=4, seed=7)
+    assert (asked["folder"], asked["until"]) == (out, 5)
+    cli("train", "splitnet", "--dim", 3, "--out", out)
+    assert splits[1]["recipe"] == SplitRecipe(dimension=3)
+    assert cli("train", "splitnet", "--out", out).status == 2
