@@ -1,0 +1,194 @@
+"""Run the methods on data sets, one line of WORK/scores.tsv for each run; see run.sh.
+
+    python experiment.py mixtures|convergence|density|digits|mnist --work DIR --methods NAME... ...
+
+Seconds are the processor's. Runs that have a line already are skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+
+from diarize.clustering.dpgmm import DPGMM, NIW
+
+INITS = ("random", "kmeans", "splitnet")
+BOUND = 100
+"""Most components of BayesianGaussianMixture; the paper allows 1000, which takes days here."""
+
+MIXTURE_VARIANCE = 100.0
+"""Variance of the clusters' means; covariances are drawn from an inverse Wishart of mean 1."""
+
+DENSITIES = (100.0, 50.0, 25.0, 12.0, 6.0)
+"""Variances of the means in the experiment on density (figure 4)."""
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One run: what was found in one data set of an experiment."""
+
+    experiment: str
+    dim: int
+    k: int
+    set: int
+    method: str
+    found: int
+    nmi: float
+    ari: float
+    seconds: float
+
+
+def mixture(dim: int, k: int, n: int, seed: int, variance: float = MIXTURE_VARIANCE) -> Data:
+    """A Gaussian mixture: weights ~ Dir(100), means ~ N(0, variance), covariances ~ IW(D + 2)."""
+    rng = np.random.default_rng((dim, k, seed))
+    eyes = np.broadcast_to(np.eye(dim), (k, dim, dim))
+    drawn = NIW(np.zeros((k, dim)), np.ones(k), eyes, np.full(k, dim + 2.0)).draw(rng)
+    means = np.sqrt(variance) * rng.standard_normal((k, dim))
+    labels = rng.choice(k, n, p=rng.dirichlet(np.full(k, 100.0)))
+    noise = rng.standard_normal((n, dim, 1))
+    return means[labels] + (drawn.roots[labels] @ noise)[:, :, 0], labels
+
+
+def digits() -> Data:
+    """The digits of scikit-learn in 20 principal dimensions (section 5.2)."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return PCA(20, random_state=0).fit_transform(data.data), data.target
+
+
+def mnist(folder: Path) -> Data:
+    """The test images of MNIST or Fashion-MNIST in 20 principal dimensions."""
+
+    def read(name: str, header: int) -> np.ndarray:
+        path = folder / name
+        content = (
+            path.read_bytes()
+            if path.exists()
+            else gzip.decompress(path.with_name(f"{name}.gz").read_bytes())
+        )
+        return np.frombuffer(content, np.uint8, offset=header)
+
+    labels = read("t10k-labels-idx1-ubyte", 8)
+    images = read("t10k-images-idx3-ubyte", 16).reshape(len(labels), -1).astype(np.float32)
+    return PCA(20, random_state=0).fit_transform(images), labels
+
+
+def cluster(method: str, x: np.ndarray, k: int, iterations: int, seed: int) -> np.ndarray:
+    """Labels; only k-means and EM are told k."""
+    if method in INITS:
+        model = DPGMM(init=method, n_iter=iterations, burn_in=iterations, random_state=seed)
+        return model.fit(x).labels_
+    if method == "k-means":
+        return KMeans(k, n_init=1, max_iter=iterations, random_state=seed).fit_predict(x)
+    if method == "em":
+        return GaussianMixture(k, max_iter=iterations, random_state=seed).fit_predict(x)
+    if method == "bgm":
+        return BayesianGaussianMixture(
+            n_components=min(BOUND, len(x)), max_iter=iterations, random_state=seed, tol=1e-9
+        ).fit_predict(x)
+    raise SystemExit(f"no method {method}")
+
+
+def read_scores(path: Path) -> list[Score]:
+    """The lines of scores.tsv."""
+    if not path.exists():
+        return []
+    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+    kinds = (str, int, int, int, str, int, float, float, float)
+    return [Score(*(kind(v) for kind, v in zip(kinds, line, strict=True))) for line in lines]
+
+
+def run_all(args: argparse.Namespace, experiment: str, sets: Iterator[tuple[int, Data]]) -> None:
+    """Every method on every data set, unless there is a line already."""
+    path = args.work / "scores.tsv"
+    done = {(s.experiment, s.dim, s.k, s.set, s.method) for s in read_scores(path)}
+    if not path.exists():
+        path.write_text("\t".join(field.name for field in fields(Score)) + "\n")
+    for index, (x, truth) in sets:
+        k = len(np.unique(truth))
+        for method in args.methods:
+            if (experiment, x.shape[1], k, index, method) in done:
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                begin = time.process_time()
+                labels = cluster(method, x, k, args.iterations, index)
+                seconds = time.process_time() - begin
+            nmi = normalized_mutual_info_score(truth, labels)
+            ari = adjusted_rand_score(truth, labels)
+            found = len(np.unique(labels))
+            score = Score(
+                experiment, x.shape[1], k, index, method, found,
+                round(float(nmi), 4), round(float(ari), 4), round(seconds, 2),
+            )  # fmt: skip
+            with path.open("a") as out:
+                print(*astuple(score), sep="\t", file=out)
+            print(*astuple(score), flush=True)
+
+
+def trace(args: argparse.Namespace) -> None:
+    """Log posteriors of ten runs of each start on one data set (figure 7), WORK/trace.npz."""
+    x, _ = mixture(args.dim, args.ks[0], args.rows, seed=0)
+    traces: dict[str, np.ndarray] = {}
+    for method in [m for m in args.methods if m in INITS]:
+        runs, begin = [], time.process_time()
+        for seed in range(args.sets):
+            model = DPGMM(
+                init=method, n_iter=args.iterations, burn_in=args.iterations, random_state=seed
+            ).fit(x)
+            runs.append(model.log_posterior_)
+        traces[method] = np.array(runs)
+        each = (time.process_time() - begin) / args.sets / args.iterations
+        traces[f"{method}-seconds"] = np.array(each)  # of an iteration
+    np.savez(args.work / "trace.npz", **traces)  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Read the options, run."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("experiment")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--methods", nargs="+", required=True)
+    parser.add_argument("--dim", type=int, default=2)
+    parser.add_argument("--ks", type=int, nargs="+", default=[10])
+    parser.add_argument("--sets", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--iterations", type=int, default=200)
+    parser.add_argument("--folder", type=Path)
+    args = parser.parse_args()
+    every = range(args.sets)
+    real: dict[str, Callable[[], Data]] = {"digits": digits, "mnist": lambda: mnist(args.folder)}
+    if args.experiment == "mixtures":
+        for k in args.ks:
+            sets = ((i, mixture(args.dim, k, args.rows, i)) for i in every)
+            run_all(args, "mixtures", sets)
+    elif args.experiment == "density":
+        for variance in DENSITIES:
+            sets = ((i, mixture(args.dim, args.ks[0], args.rows, i, variance)) for i in every)
+            run_all(args, f"density {variance:g}", sets)
+    elif args.experiment == "convergence":
+        trace(args)
+    elif args.experiment in real:
+        data = real[args.experiment]()
+        run_all(args, args.experiment, ((i, data) for i in every))
+    else:
+        parser.error(f"no experiment {args.experiment}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The recipe of the Dirichlet-process mixtures, on sets of a few rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def test_the_smoke_run(repo_root: Path, tmp_path: Path) -> None:
+    script = repo_root / "recipes" / "dpgmm" / "run.sh"
+    assert os.access(script, os.X_OK)
+    here = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["bash", str(script), "--smoke", "--work", str(tmp_path)],
+        capture_output=True, text=True, check=False, env=environment, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "| mixtures, D = 2, K = 3 | SubC-kmeans | 2 |" in done.stdout
+    assert "| digits, D = 20, K = 10 | EM-GMM, true K | 2 |" in done.stdout
+    assert "kmeans - random" in done.stdout
+    for plot in ("mixtures-2d.svg", "convergence.svg"):
+        assert (tmp_path / plot).stat().st_size > 1000
+    lines = (tmp_path / "scores.tsv").read_text().splitlines()
+    again = subprocess.run(
+        ["bash", str(script), "--smoke", "--work", str(tmp_path), "--stop-stage", "0"],
+        capture_output=True, text=True, check=True, env=environment, cwd=tmp_path,
+    )  # fmt: skip
+    assert again.stdout == ""  # all was there
+    assert (tmp_path / "scores.tsv").read_text().splitlines() == lines
+
+
+def test_axes_of_speakers(repo_root: Path) -> None:
+    path = repo_root / "recipes" / "dpgmm" / "reduction.py"
+    spec = importlib.util.spec_from_file_location("dpgmm_reduction", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rng = np.random.default_rng(0)
+    places = 5 * rng.normal(size=(60, 30)) * (np.arange(30) < 20)
+    speakers = [place + rng.normal(size=(9, 30)) for place in places]
+    found = module.reduction(speakers)
+    assert found["axes"].shape == (20, 30) and found["mean"].shape == (30,)
+    assert np.allclose(found["axes"] @ found["axes"].T, np.eye(20), atol=1e-5)
+    assert np.abs(found["axes"][:, 20:]).max() < 0.3  # where speakers do not differ
+    assert np.allclose(found["within"], np.eye(20), atol=0.25)
