@@ -230,9 +230,9 @@ def listen(
     with Interruption() as interruption, sink as lines:
         session = Session(diarizer, lines)
         session.follow(source, latency, interruption)
+        if not (diarizer.seconds or interruption.number or session.failure):
+            raise InputError(f"{diarizer.uri}: no sound came")
         session.settle(out)
-    if not diarizer.seconds and not interruption.number and session.failure is None:
-        raise InputError(f"{diarizer.uri}: no sound came")
     if session.failure is not None:
         raise session.failure
     if not diarizer.said.turns:

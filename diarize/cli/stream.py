@@ -35,7 +35,7 @@ def stream(
     audio: Annotated[
         str,
         typer.Argument(
-            metavar="[FILE|-]",
+            metavar="FILE|-",
             help="A recording, which is played; -: raw samples on standard input.",
             show_default="-",
         ),
@@ -82,7 +82,7 @@ def stream(
             metavar="SECONDS",
             min=0.0,
             max=60.0,
-            help="From sound to line, at most; from 0.6 on, at low rates from more.",
+            help="From sound to line, at most; from 0.8 on, at low rates from more.",
         ),
     ] = 2.0,
     format: Annotated[

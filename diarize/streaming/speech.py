@@ -47,7 +47,8 @@ class LiveActivity:
     @property
     def slowness(self) -> float:
         """Seconds by which `sure` may stay behind the sound, at most."""
-        return LATENCY + max(self._min_silence, self._min_speech + self._pad)
+        # Short speech, then silence, and neither is known to be long enough.
+        return LATENCY + self._pad + self._min_speech + self._min_silence
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> None:
         """Hear the chunks that follow those of the last call."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -149,12 +150,12 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
 
 def test_ctrl_c_while_the_stream_goes_on(pcm: bytes, tmp_path: Path) -> None:
     out = tmp_path / "talk.rttm"
-    child = start("--out", str(out))
-    child.stdin.write(pcm)
-    child.stdin.flush()
-    first = json.loads(child.stdout.readline())  # and the stream stalls
-    child.send_signal(signal.SIGINT)
-    rest, errors = child.communicate()
+    with start("--out", str(out)) as child:
+        child.stdin.write(pcm)
+        child.stdin.flush()
+        first = json.loads(child.stdout.readline())  # and the stream stalls
+        child.send_signal(signal.SIGINT)
+        rest, errors = child.communicate()
     assert child.returncode == 128 + signal.SIGINT, errors
     *_, names = [json.loads(line) for line in rest.splitlines()]
     assert first["speakers"][0] in names["map"]
@@ -164,14 +165,15 @@ def test_ctrl_c_while_the_stream_goes_on(pcm: bytes, tmp_path: Path) -> None:
 
 def test_a_reader_who_has_seen_enough(pcm: bytes, tmp_path: Path) -> None:
     out = tmp_path / "talk.rttm"
-    child = start("--out", str(out), "--latency", "1")
-    child.stdin.write(pcm[: len(pcm) // 2])
-    child.stdin.flush()
-    child.stdout.readline()
-    child.stdout.close()
-    child.stdin.write(pcm[len(pcm) // 2 :])
-    child.stdin.close()
-    errors = child.stderr.read()
-    assert child.wait() == 1
+    with start("--out", str(out), "--latency", "1") as child:
+        child.stdin.write(pcm[: len(pcm) // 2])
+        child.stdin.flush()
+        child.stdout.readline()
+        child.stdout.close()
+        with contextlib.suppress(BrokenPipeError):  # it has noticed already
+            child.stdin.write(pcm[len(pcm) // 2 :])
+            child.stdin.close()
+        errors = child.stderr.read()
+    assert child.returncode == 1
     assert b"Traceback" not in errors
     assert read_rttm(out)["stdin"]

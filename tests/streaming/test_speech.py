@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +74,31 @@ def test_silence_leaves_nothing_behind() -> None:
 
 def test_a_region_is_itself_and_no_other() -> None:
     assert Region(1.0) != Region(1.0)
+
+
+def seconds_of_speech(samples: np.ndarray, begin: float, end: float) -> float:
+    activity, hop = LiveActivity(SileroActivity()), 8 * 512
+    whole = len(samples) // hop * hop
+    for first in range(0, whole, hop):
+        activity.push(samples[first : first + hop].reshape(-1, 512))
+    activity.finish(whole / 16_000)
+    spoken = [(max(r.start, begin), min(r.end or 0.0, end)) for r in activity.regions]
+    return sum(max(0.0, e - b) for b, e in spoken)
+
+
+def test_minutes_of_noise_hold_no_speech(talk: Path) -> None:
+    noise = np.random.default_rng(0).normal(0, 10 ** (-60 / 20), 120 * 16_000).astype(np.float32)
+    assert seconds_of_speech(noise, 0, 120) == 0
+    speech = soundfile.read(talk, dtype="float32")[0]
+    alone = seconds_of_speech(speech, 0, 12)
+    after = seconds_of_speech(np.concatenate([noise, speech]), 120, 132)
+    assert after == pytest.approx(alone, abs=0.5)
+
+
+@pytest.mark.parametrize("decibels", [-40.0, -20.0, 20.0])
+def test_speech_is_heard_after_a_jump_in_level(talk: Path, decibels: float) -> None:
+    speech = soundfile.read(talk, dtype="float32")[0]
+    after = speech * np.float32(10 ** (decibels / 20))
+    samples = np.concatenate([speech, speech, after, after])
+    before = seconds_of_speech(samples, 12, 24)
+    assert seconds_of_speech(samples, 36, 48) > 0.9 * before

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Live diarization against hindsight: live links with and without compositions, what the last pass settles, and
+# a batch run, on conversations between speakers whom no training has heard.
+#   recipes/streaming/run.sh --speech DIR [--noise DIR] [--split dev-b] [--work DIR] [--latencies "1 2 5"]
+#                            [--refine 20] [--conversations 20] [--seed 1] [--stage N] [--stop-stage N]
+set -euo pipefail
+speech='' noise='' split=dev-b work=work latencies='1 2 5' refine=20 conversations=20 seed=1
+stage=0 stop_stage=3
+. "$(dirname "$0")/../steps/parse_options.sh"
+[ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
+mkdir -p "$work"
+
+if wanted 0 "$conversations conversations of $split" && [ ! -e "$work/.simulated" ]; then
+  diarize simulate "$speech" --split "$split" ${noise:+--noise "$noise"} --speakers 2-5 \
+    --conversations "$conversations" --seconds 60 --overlap 0.08 --seed "$seed" \
+    --out "$work/conversations" > "$work/conversations.tsv"
+  cat "$work"/conversations/*.rttm > "$work/reference.rttm"
+  touch "$work/.simulated"
+fi
+if wanted 1 "stream at latencies of $latencies s"; then
+  for latency in $latencies; do
+    log "latency $latency s"
+    python "$here/stream.py" "$work/conversations" "$work" --latency "$latency"
+  done
+  python "$here/stream.py" "$work/conversations" "$work" --latency 2 --refine "$refine"
+fi
+if wanted 2 'batch runs'; then
+  for backend in links ckm; do
+    diarize run "$work"/conversations/*.flac --backend "$backend" --out "$work/$backend/" 2> "$work/$backend.log"
+  done
+fi
+if wanted 3 'scores'; then
+  names=''
+  for latency in $latencies; do
+    names="$names live-$latency live-$latency-alone settled-$latency"
+  done
+  names="$names settled-2-$refine links ckm"
+  for name in $names; do
+    diarize score "$work/reference.rttm" "$work/$name" --json > "$work/$name.json"
+  done
+  # shellcheck disable=SC2086
+  python "$here/../conversations/table.py" "$work" $names
+fi
