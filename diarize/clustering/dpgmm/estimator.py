@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
 from diarize.clustering.dpgmm.niw import NIW, Gaussians
 from diarize.clustering.dpgmm.sampler import Sampler
-from diarize.clustering.dpgmm.starts import Start, means_start, random_start, splitnet_start
+from diarize.clustering.dpgmm.starts import (
+    PATIENCE,
+    RANDOM_PATIENCE,
+    Start,
+    means_start,
+    random_start,
+    splitnet_start,
+)
 from diarize.clustering.dpgmm.statistics import Features, blocks
 
 COVARIANCES = ("full", "diag")
@@ -96,8 +103,10 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         self._center, self._scale = standardisation(rows)
         prior = self.prior_.standardised(self._center, self._scale)
         start, self.init_ = self._start()
+        generator = as_generator(self.random_state)
+        patience = RANDOM_PATIENCE if self.init == "random" else PATIENCE
         sampler = Sampler(
-            self._tensor(rows), prior, self.alpha, start, as_generator(self.random_state)
+            self._tensor(rows), prior, self.alpha, start, generator, patience=patience
         )
         # Densities of x are those of its standardised values over the product of the scales.
         unit = len(rows) * float(np.log(self._scale).sum())

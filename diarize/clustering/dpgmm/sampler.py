@@ -23,13 +23,10 @@ from diarize.clustering.dpgmm.moves import (
     split_ratio_of_gain,
 )
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.starts import Start
+from diarize.clustering.dpgmm.starts import PATIENCE, Start
 from diarize.clustering.dpgmm.statistics import Features, Statistics, blocks
 
 Array = np.ndarray
-
-PATIENCE = 20
-"""Sweeps after which the halves of a cluster begin anew, if nobody has split by them."""
 
 CACHED_VALUES = 2**24
 """Features that are kept from sweep to sweep at most (128 MB); more are made anew each time."""
@@ -44,6 +41,7 @@ class Sampler:
         alpha: concentration of the Dirichlet process.
         start: how halves of new clusters begin.
         generator: what draws.
+        patience: sweeps after which the halves of a cluster begin anew, if nobody split by them.
         block_rows: rows worked on at a time; None: as many as fit.
 
     Attributes:
@@ -58,13 +56,14 @@ class Sampler:
         alpha: float,
         start: Start,
         generator: np.random.Generator,
+        patience: int = PATIENCE,
         block_rows: int | None = None,
     ) -> None:
         import torch
 
         self.rows, self.prior, self.alpha, self.start = rows, prior, alpha, start
         self.features = Features(rows.shape[1], prior.full)
-        self.generator = generator
+        self.generator, self.patience = generator, patience
         self._torch, self._block_rows = torch, block_rows
         self._noise = torch.Generator(rows.device)
         self._noise.manual_seed(int(generator.integers(2**62)))
@@ -224,7 +223,7 @@ class Sampler:
     def restart(self) -> None:
         """Begin the halves anew where they have degenerated: one is empty, or they lead nowhere."""
         counts = self._sums[:, :, 0]
-        degenerate = (counts.min(axis=1) == 0) | (self._ages >= PATIENCE)
+        degenerate = (counts.min(axis=1) == 0) | (self._ages >= self.patience)
         self._begin(np.flatnonzero(degenerate & (counts.sum(axis=1) > 1)))
 
     def exchange(self) -> None:

@@ -19,6 +19,9 @@ Rows = Any  # a torch tensor (n, D), float64
 Start = Callable[[Rows, np.random.Generator], Any]
 """From a cluster's rows, two at least, to whether each is in the second half: (n,) of bool."""
 
+PATIENCE, RANDOM_PATIENCE = 10, 20
+"""Sweeps that halves are given before they begin anew; random ones take longer to part."""
+
 MEANS_SAMPLE = 4096
 """Rows by which the two means are found; the others go to the nearer one."""
 

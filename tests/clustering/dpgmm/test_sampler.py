@@ -20,7 +20,7 @@ from diarize.clustering.dpgmm.statistics import Features
 def sampler_of(x, *, start=means_start, seed=0, alpha=1.0, diagonal=False, block_rows=None):
     prior = NIW.from_data(x, diagonal=diagonal)
     generator = np.random.default_rng(seed)
-    return Sampler(torch.from_numpy(x), prior, alpha, start, generator, block_rows)
+    return Sampler(torch.from_numpy(x), prior, alpha, start, generator, block_rows=block_rows)
 
 
 def islands(k=4, n=200, D=2, seed=0):
