@@ -27,6 +27,7 @@ BUNDLED = Path(__file__).resolve().parents[1] / "egs" / "conversation.ogg"
 LEVELS_DB = (-6.0, 0.0)  # each repetition's gain
 MIB = 2**20
 HOUR = 3600 * SAMPLE_RATE  # samples
+WARM_UP = 8  # seconds of speech, and of silence after it
 BLOCK = SAMPLE_RATE // 20  # samples, 50 ms, fed at a time at real speed
 
 
@@ -79,11 +80,6 @@ def line_delays(samples: np.ndarray, latency: float) -> list[float]:
     """Seconds between the sound at which a live line begins and the line, fed at real speed."""
     child = stream("--latency", str(latency))
     assert child.stdin is not None and child.stdout is not None
-    # Ten seconds of silence first: the program has to start, and that is not measured.
-    silence = np.zeros(10 * SAMPLE_RATE, np.float32)
-    child.stdin.write(as_bytes(silence))
-    child.stdin.flush()
-    time.sleep(10)
     arrived: list[tuple[float, str]] = []
 
     def read() -> None:
@@ -92,6 +88,14 @@ def line_delays(samples: np.ndarray, latency: float) -> list[float]:
 
     reader = threading.Thread(target=read)
     reader.start()
+    # Some speech and silence first: the program has to start, and that is not measured.
+    before = np.concatenate([samples[: WARM_UP * SAMPLE_RATE], np.zeros(WARM_UP * SAMPLE_RATE)])
+    child.stdin.write(as_bytes(before))
+    child.stdin.flush()
+    n_before = -1
+    while not arrived or len(arrived) > n_before:  # until it has caught up
+        n_before = len(arrived)
+        time.sleep(latency + 2)
     began = time.perf_counter()
     for begin in range(0, len(samples), BLOCK):
         block = samples[begin : begin + BLOCK]
@@ -104,9 +108,9 @@ def line_delays(samples: np.ndarray, latency: float) -> list[float]:
     child.stdin.close()
     reader.join()
     child.wait()
-    spoken = [(when, json.loads(line)) for when, line in arrived if when <= due]
+    spoken = [(when, json.loads(line)) for when, line in arrived[n_before:] if when <= due]
     return [
-        when - began - (line["start"] - len(silence) / SAMPLE_RATE)
+        when - began - (line["start"] - len(before) / SAMPLE_RATE)
         for when, line in spoken
         if line.get("final") is False
     ]

@@ -92,7 +92,8 @@ def test_every_python_block_works(
 
 def test_every_option_exists(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
     known: dict[str, set[str]] = {}
-    for command in ("run", "score", "embed", "cluster", "tune", "simulate", "plot timeline"):
+    names = ("run", "stream", "score", "embed", "cluster", "tune", "simulate", "plot timeline")
+    for command in names:
         assert run_command([*command.split(), "--help"]) == 0
         known[command] = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
     rows = [line.split(" | ")[0] for line in readme.splitlines() if line.startswith("| `-")]
