@@ -42,10 +42,10 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
     Raises:
         InputError: the promise cannot be kept.
     """
-    n_chunks = max(1, min(MOST_CHUNKS, int(latency / HOPS / CHUNK_SECONDS)))
-    hop = n_chunks * CHUNK
-    delay = latency - hop / SAMPLE_RATE - resampling - MARGIN
-    if not (latency <= LONGEST and delay >= slowness):
+    bounded = latency if 0 < latency <= LONGEST else 0.0
+    hop = max(1, min(MOST_CHUNKS, int(bounded / HOPS / CHUNK_SECONDS))) * CHUNK
+    delay = bounded - hop / SAMPLE_RATE - resampling - MARGIN
+    if delay < slowness:
         least = CHUNK_SECONDS + resampling + MARGIN + slowness
         hops = max(1, int((least / HOPS) / CHUNK_SECONDS) + 1)
         least += (hops - 1) * CHUNK_SECONDS
