@@ -15,7 +15,7 @@ from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.confidence import confidences
 from diarize.errors import InputError
-from diarize.refinement import refine
+from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW, refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, annotate, tracks, turns
 from diarize.voiceprints import Voiceprints, rename, voiceprints
@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Float64[np.ndarray, "m 2"]]
 
-# Long windows tell voices apart, and a sparse grid of them is enough to find the speakers; shorter
-# ones on a finer grid tell when speakers change. Chosen on simulated conversations of dev-a.
-WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
-FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,9 @@ def _options(
 
 def main() -> NoReturn:
     """Run the command line on the arguments of the process, and exit."""
+    # Before torch is there: threads that spin while they wait keep the processor from those who
+    # work, and on a busy machine a minute becomes ten.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     signal.signal(signal.SIGTERM, _terminate)
     show_warnings_as_notes()
     for output in (sys.stdout, sys.stderr):

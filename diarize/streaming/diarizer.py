@@ -18,6 +18,7 @@ from diarize.activity.silero import one_thread
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
+from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.history import Said, Spool
 from diarize.streaming.intake import Intake, resampling_delay
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
 LATENCY = 2.0  # seconds
-# As of a whole recording: `diarize.pipeline`.
-WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
-FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
 SHORTEST_CELL = 0.01  # seconds
 MIN_LIVE = 4  # windows that a cluster must have before it is taken for a speaker
 REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it

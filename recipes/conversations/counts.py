@@ -21,7 +21,7 @@ from diarize.audio import open_recording
 from diarize.clustering import make
 from diarize.embedding import embed_windows, load_model, place_windows
 from diarize.formats.rttm import read_rttm
-from diarize.pipeline import STEP, WINDOW
+from diarize.refinement import STEP, WINDOW
 
 MOST = 8  # speakers looked for
 REFERENCES = 4  # sets of rows without clusters, for the gap statistic

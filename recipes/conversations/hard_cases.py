@@ -25,7 +25,7 @@ from diarize.formats.rttm import rttm_text
 from diarize.mixing.acoustics import coloured_noise, read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import by_speaker, find_utterances, read_samples
-from diarize.pipeline import WINDOW
+from diarize.refinement import WINDOW
 
 Voices = Mapping[str, Sequence[np.ndarray]]
 Made = tuple[np.ndarray, Annotation]

@@ -23,7 +23,7 @@ from diarize.embedding import embed_windows, find_model, load_model, place_windo
 from diarize.embedding.weights import DEFAULT_MODEL, sha256
 from diarize.files import atomic_output
 from diarize.mixing.speech import by_speaker, find_utterances, read_samples, without_pauses
-from diarize.pipeline import WINDOW
+from diarize.refinement import WINDOW
 
 UTTERANCES = 4  # of one speaker
 SECONDS = 8.0  # of one utterance
