@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -57,6 +58,20 @@ def atomic_output(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays as NPZ (no pickle), whole or not at all.
+
+    Raises:
+        InputError, OSError: as `atomic_output`.
+    """
+    import numpy as np
+
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    with atomic_output(path) as file:
+        file.write(packed.getvalue())
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:

@@ -25,6 +25,8 @@ def refine(
     cells: Float64[np.ndarray, "n 2"],
     estimator: Any,
     options: TimelineOptions,
+    *,
+    everybody: bool = True,
 ) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
     """Turn a clustering into sets over time.
 
@@ -37,10 +39,12 @@ def refine(
         cells: the time for which each window speaks, seconds.
         estimator: a fitted clustering with a centroid for each speaker.
         options: of the decoding.
+        everybody: whether each speaker of the clustering speaks in these cells; False: they are a
+            part of what was clustered, and somebody may be silent there.
 
     Returns:
         The cells, with borders between different sets moved to where their costs cross, and the set
-        of each. A speaker of the clustering is never lost.
+        of each.
     """
     if not estimator.n_speakers_ or not len(cells):
         return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
@@ -50,7 +54,9 @@ def refine(
     for i in range(ROUNDS):
         composed = compose_sets(estimator.compose, centroids, states.membership)
         costs = squared_distances(rows, composed)
-        path = _keep_everybody(decode(cells, costs, states, options), costs, states)
+        path = decode(cells, costs, states, options)
+        if everybody:
+            path = _keep_everybody(path, costs, states)
         sets = states[path]
         if i + 1 < ROUNDS:
             centroids = speaker_centroids(rows, sets, centroids)

@@ -7,10 +7,11 @@ import os
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.files import atomic_output, require_writable
+from diarize.files import atomic_output, require_writable, write_npz
 
 
 def test_appears_only_when_complete(tmp_path: Path) -> None:
@@ -101,3 +102,11 @@ def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught, atomic_output(tmp_path / "out"):
         (tmp_path / "other").read_bytes()
     assert caught.value.filename == str(tmp_path / "other")
+
+
+def test_arrays_are_written_whole_and_without_pickle(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    write_npz(path, {"a": np.arange(3), "name": np.array(["Zoë"])})
+    with np.load(path, allow_pickle=False) as arrays:
+        assert arrays["a"].tolist() == [0, 1, 2] and arrays["name"].tolist() == ["Zoë"]
+    assert os.listdir(tmp_path) == ["x.npz"]

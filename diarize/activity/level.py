@@ -46,11 +46,15 @@ def measure_level(recording: Recording) -> float:
 
 def chunk_levels(blocks: Iterator[Float32[np.ndarray, "_"]]) -> Float32[np.ndarray, "chunks"]:
     """Measure the level of every 32 ms in dBFS; blocks but the last are whole chunks long."""
-    levels = [np.zeros(0, np.float32)]
-    for block in blocks:
-        power = np.square(as_chunks(block), dtype=np.float64).mean(axis=1)
-        levels.append((10 * np.log10(power + 1e-15)).astype(np.float32))
-    return np.concatenate(levels)
+    return np.concatenate(
+        [np.zeros(0, np.float32), *(levels_of(as_chunks(block)) for block in blocks)]
+    )
+
+
+def levels_of(chunks: Float32[np.ndarray, "chunks 512"]) -> Float32[np.ndarray, "chunks"]:
+    """Measure the level of each chunk, dBFS."""
+    power = np.square(chunks, dtype=np.float64).mean(axis=1)
+    return (10 * np.log10(power + 1e-15)).astype(np.float32)
 
 
 def as_chunks(block: Float32[np.ndarray, "samples"]) -> Float32[np.ndarray, "chunks 512"]:

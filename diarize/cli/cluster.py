@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.options import SeedOption
 from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
@@ -45,7 +46,7 @@ def cluster(
         typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
     ] = None,
     preset: PresetOption = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    seed: SeedOption = 0,
     compose: Annotated[
         str,
         typer.Option(

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.options import DeviceOption, ModelOption
+
 
 def embed(
     listing: Annotated[
@@ -17,12 +19,8 @@ def embed(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE.npz", help="Where the vectors go.")],
-    model: Annotated[
-        str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
-    ] = "lstm-compositional",
-    device: Annotated[
-        str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
-    ] = "auto",
+    model: ModelOption = "lstm-compositional",
+    device: DeviceOption = "auto",
 ) -> None:
     """Embed stretches of audio, one line of LIST one row.
 

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diarize.cli.options import (
+    OWN_OPTIONS,
+    DeviceOption,
+    MaxSetSizeOption,
+    ModelOption,
+    SeedOption,
+)
 from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.pipeline import Activity
-
-# What has an option of its own, by the name that a backend knows it by.
-_OWN_OPTIONS = {
-    "n_speakers": "--num-speakers",
-    "min_speakers": "--min-speakers",
-    "max_speakers": "--max-speakers",
-    "max_set_size": "--max-set-size",
-    "random_state": "--seed",
-    "compose": "--model",
-}
 
 
 # The defaults and ranges are those of the library; a test compares them, since importing it here
@@ -47,10 +44,7 @@ def run(
         int | None,
         typer.Option(metavar="N", min=1, help="Most speakers.", show_default="20"),
     ] = None,
-    max_set_size: Annotated[
-        int,
-        typer.Option(metavar="D", min=1, help="Most speakers at one instant; 1 finds no overlap."),
-    ] = 2,
+    max_set_size: MaxSetSizeOption = 2,
     param: Annotated[
         list[str] | None,
         typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
@@ -165,13 +159,9 @@ def run(
         float | None,
         typer.Option(metavar="SECONDS", min=0.0, help="Where to end.", show_default="its end"),
     ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
-    ] = "lstm-compositional",
-    device: Annotated[
-        str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    model: ModelOption = "lstm-compositional",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
     out: Annotated[
         str,
         typer.Option(
@@ -216,7 +206,7 @@ def run(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
         max_set_size=max_set_size,
-        params={**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)},
+        params={**preset_params(context), **parse_params(param or [], OWN_OPTIONS)},
         activity=activity,
         model=model,
         device=device,

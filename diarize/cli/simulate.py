@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.options import SeedOption
 from diarize.errors import InputError
 
 
@@ -39,7 +40,7 @@ def simulate(
         str | None,
         typer.Option(metavar="NAME", help="Split of the speakers.tsv.", show_default="all"),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    seed: SeedOption = 0,
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
     from diarize.cli.progress import progress

@@ -21,14 +21,14 @@ def require_export(path: Path, out: str, inputs: Sequence[str]) -> None:
     Raises:
         InputError: no .npz, a place that cannot be written, a recording, or where results go.
     """
+    from diarize.cli.targets import refuse_recording
     from diarize.files import require_writable
 
     if path.suffix != ".npz":
         raise InputError(f"export-speakers {path}: a name that ends in .npz is needed")
     if out != "-" and os.path.realpath(path) == os.path.realpath(out):
         raise InputError(f"{path}: is where the result goes, too")
-    if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
-        raise InputError(f"{path}: is the recording, which the voices would replace")
+    refuse_recording(path, inputs, "the voices")
     require_writable(path)
 
 

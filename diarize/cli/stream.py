@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diarize.cli.options import (
+    OWN_OPTIONS,
+    DeviceOption,
+    MaxSetSizeOption,
+    ModelOption,
+    SeedOption,
+)
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,15 +23,6 @@ if TYPE_CHECKING:
 
     from diarize.cli.sources import Pcm
 
-# What has an option of its own, by the name that the backend knows it by.
-_OWN_OPTIONS = {
-    "n_speakers": "--num-speakers",
-    "min_speakers": "--min-speakers",
-    "max_speakers": "--max-speakers",
-    "max_set_size": "--max-set-size",
-    "random_state": "--seed",
-    "compose": "--model",
-}
 RATE = 16_000  # Hz
 
 
@@ -123,10 +120,7 @@ def stream(
     max_speakers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most of them.", show_default="20")
     ] = None,
-    max_set_size: Annotated[
-        int,
-        typer.Option(metavar="D", min=1, help="Most speakers at one instant; 1 finds no overlap."),
-    ] = 2,
+    max_set_size: MaxSetSizeOption = 2,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -137,13 +131,9 @@ def stream(
         float,
         typer.Option(metavar="P", min=0.0, max=1.0, help="Probability from which on it is speech."),
     ] = 0.4,
-    model: Annotated[
-        str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
-    ] = "lstm-compositional",
-    device: Annotated[
-        str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
-    ] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    model: ModelOption = "lstm-compositional",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
 ) -> None:
     """Say who speaks, while they speak.
 
@@ -158,6 +148,7 @@ def stream(
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.cli.sources import Pcm
+    from diarize.cli.targets import refuse_recording
     from diarize.files import require_writable
     from diarize.streaming import StreamingDiarizer
 
@@ -167,8 +158,7 @@ def stream(
         raise InputError(f"format {format}: not one of jsonl, rttm")
     if out is not None:
         require_writable(out)
-        if audio != "-" and out.exists() and os.path.exists(audio) and out.samefile(audio):
-            raise InputError(f"{out}: is the recording, which the result would replace")
+        refuse_recording(out, [] if audio == "-" else [audio], "the result")
     pcm = Pcm(sample_format or "s16", channels or 1)
     rate = rate or RATE
     source = _source(audio, microphone, rate, pcm, _factor(speed))
@@ -176,7 +166,7 @@ def stream(
         RATE if audio != "-" else rate,
         latency=latency,
         max_set_size=max_set_size,
-        params=parse_params(param or [], _OWN_OPTIONS),
+        params=parse_params(param or [], OWN_OPTIONS),
         refine=refine,
         refine_backend=refine_backend,
         n_speakers=num_speakers,

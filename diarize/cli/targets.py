@@ -62,8 +62,7 @@ class Targets:
             require_folder(path)
             return cls(path, None, formats)
         require_writable(path)
-        if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
-            raise InputError(f"{path}: is the recording, which the result would replace")
+        refuse_recording(path, inputs, "the result")
         return cls(None, path, formats)
 
     def write(self, name: str, texts: Mapping[str, str]) -> None:
@@ -84,6 +83,21 @@ class Targets:
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_output(path, "w") as file:
                 file.write(text)
+
+
+def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:
+    """Refuse to write over a recording.
+
+    Args:
+        path: of the file that would be written.
+        inputs: the recordings.
+        content: what it would hold, for the message.
+
+    Raises:
+        InputError: the file is one of the recordings.
+    """
+    if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
+        raise InputError(f"{path}: is the recording, which {content} would replace")
 
 
 def require_folder(path: Path) -> None:

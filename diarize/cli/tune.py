@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diarize.cli.options import SeedOption
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def tune(
             "fixes it; may repeat.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")] = 0,
+    seed: SeedOption = 0,
 ) -> None:
     """Find the options that do best, and write them as a preset.
 

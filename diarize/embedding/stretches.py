@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from diarize.audio import open_recording
 from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model, pick_device, sha256
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.files import write_npz
 
 
 @dataclass(frozen=True)
@@ -106,15 +105,13 @@ def write_vectors(
 
     A stretch without an end is written with `end` NaN.
     """
-    packed = io.BytesIO()
-    np.savez(
-        packed,
-        embeddings=vectors,
-        path=np.array([s.path for s in stretches], dtype=str),
-        start=np.array([s.start for s in stretches], dtype=np.float64),
-        end=np.array([np.nan if s.end is None else s.end for s in stretches], dtype=np.float64),
-        model=np.array(model),
-        model_sha256=np.array(sha256(find_model(model))),
-    )
-    with atomic_output(path, "wb") as file:
-        file.write(packed.getvalue())
+    ends = [np.nan if s.end is None else s.end for s in stretches]
+    arrays = {
+        "embeddings": vectors,
+        "path": np.array([s.path for s in stretches], dtype=str),
+        "start": np.array([s.start for s in stretches], dtype=np.float64),
+        "end": np.array(ends, dtype=np.float64),
+        "model": np.array(model),
+        "model_sha256": np.array(sha256(find_model(model))),
+    }
+    write_npz(path, arrays)

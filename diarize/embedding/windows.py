@@ -74,7 +74,7 @@ def embed_windows(
     frames = frame_ranges(windows[order] - recording.start, stack)
     longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
-    batches = _Batches(model, vectors)
+    batches = Batches(model, vectors)
     held = np.zeros((0, N_COEFFICIENTS), np.float32)
     first = 0  # number of the first frame that is held
     rest = np.zeros(0, np.float32)  # samples that the next frame begins with
@@ -114,15 +114,21 @@ def frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.nd
     return np.stack([begin, begin + steps * stack], axis=1)
 
 
-class _Batches:
-    """Windows of equal length wait for one another and go through f together."""
+class Batches:
+    """Windows of equal length wait for one another and go through f together.
 
-    def __init__(self, model: CompositionalEmbedding, out: np.ndarray) -> None:
+    Args:
+        model: f and g.
+        out: where the vectors go, one row for each window.
+    """
+
+    def __init__(self, model: CompositionalEmbedding, out: Float32[np.ndarray, "n dim"]) -> None:
         self.model, self.out = model, out
         self.device = next(model.parameters()).device
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
 
-    def add(self, row: int, frames: np.ndarray) -> None:
+    def add(self, row: int, frames: Float32[np.ndarray, "frames coefficients"]) -> None:
+        """Take in the window of a row."""
         rows, windows = self.waiting.setdefault(len(frames), ([], []))
         rows.append(row)
         windows.append(frames)
@@ -130,6 +136,7 @@ class _Batches:
             self._embed(*self.waiting.pop(len(frames)))
 
     def finish(self) -> None:
+        """Embed those that still wait."""
         for rows, windows in self.waiting.values():
             self._embed(rows, windows)
         self.waiting.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.files import write_npz
 from diarize.formats.embeddings import Embeddings, read_archive
 
 
@@ -42,19 +41,16 @@ def write_speakers(path: str | os.PathLike[str], speakers: Speakers) -> None:
     The arrays are `embeddings` (k, p) float32, `name`, `uri`, `seconds`, `linked`, `model` and
     `model_sha256`.
     """
-    packed = io.BytesIO()
-    np.savez(
-        packed,
-        embeddings=speakers.voices.embeddings.astype(np.float32),
-        name=np.array(speakers.names, dtype=str),
-        uri=np.array(speakers.uris, dtype=str),
-        seconds=speakers.seconds,
-        linked=np.array(speakers.linked),
-        model=np.array(speakers.voices.model or ""),
-        model_sha256=np.array(speakers.voices.model_sha256 or ""),
-    )
-    with atomic_output(path, "wb") as file:
-        file.write(packed.getvalue())
+    arrays = {
+        "embeddings": speakers.voices.embeddings.astype(np.float32),
+        "name": np.array(speakers.names, dtype=str),
+        "uri": np.array(speakers.uris, dtype=str),
+        "seconds": speakers.seconds,
+        "linked": np.array(speakers.linked),
+        "model": np.array(speakers.voices.model or ""),
+        "model_sha256": np.array(speakers.voices.model_sha256 or ""),
+    }
+    write_npz(path, arrays)
 
 
 def read_speakers(path: str | os.PathLike[str]) -> Speakers:

@@ -19,6 +19,7 @@ from diarize.activity.level import (
     TARGET_LEVEL,
     WINDOW,
     apply_gain,
+    levels_of,
 )
 
 ATTACK = 8  # chunks, 0.26 s: when half of them are loud, it is loud
@@ -41,8 +42,7 @@ class LiveLevel:
 
     def __call__(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "n 512"]:
         """Bring the chunks that follow those of the last call to the common level."""
-        power = np.square(chunks, dtype=np.float64).mean(axis=1)
-        levels = (10 * np.log10(power + 1e-15)).astype(np.float32)
+        levels = levels_of(chunks)
         self._recent = np.concatenate([self._recent, levels])[-WINDOW:]
         heard = levels[levels > SILENCE]
         if len(heard):

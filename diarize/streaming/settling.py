@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from diarize.clustering.assignment import squared_distances
-from diarize.clustering.composition import compose_sets, enumerate_sets
-from diarize.refinement import ROUNDS, refine, speaker_centroids
+from diarize.refinement import refine
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import TimelineOptions, cut_cells, decode, turns
+from diarize.timeline import TimelineOptions, turns
 
 Stretch = tuple[float, float, tuple[str, ...]]
 
@@ -61,9 +59,9 @@ class Settler:
         """
         estimator = self._make(len(coarse)).fit(coarse)
         names = self._match(estimator.sets_)
-        decoded = refine if begin == 0 else _decode_part
-        cells, sets = decoded(fine, cells, estimator, self._options)
-        least = self._least if begin == 0 else 0
+        whole = begin == 0
+        cells, sets = refine(fine, cells, estimator, self._options, everybody=whole)
+        least = self._least if whole else 0
         found = list(by_sets(turns(cells, sets, self._options, least), begin, end))
         settled = []
         for b, e, speakers in found:
@@ -86,27 +84,6 @@ class Settler:
             if shared[before, now]:
                 names[now] = self._names[before]
         return names
-
-
-def _decode_part(
-    vectors: Float32[np.ndarray, "n p"],
-    cells: Float64[np.ndarray, "n 2"],
-    estimator: Any,
-    options: TimelineOptions,
-) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
-    """As `refine`, for a part of a stream, in which not everybody has to speak."""
-    if not estimator.n_speakers_ or not len(cells):
-        return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
-    largest = estimator.max_set_size if estimator.finds_overlap else 1
-    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
-    rows = vectors.astype(np.float64)
-    centroids = estimator.centroids_
-    for _ in range(ROUNDS):
-        composed = compose_sets(estimator.compose, centroids, states.membership)
-        costs = squared_distances(rows, composed)
-        path = decode(cells, costs, states, options)
-        centroids = speaker_centroids(rows, states[path], centroids)
-    return cut_cells(cells, costs, path), states[path]
 
 
 def shared_seconds(a: Iterable[Stretch], b: Iterable[Stretch]) -> dict[str, dict[str, float]]:

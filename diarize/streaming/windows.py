@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.embedding.windows import frame_ranges
-from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples, subtract_mean
+from diarize.embedding.windows import Batches, frame_ranges
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples
 from diarize.streaming.speech import Region
 
 EPSILON = 1e-9  # seconds
@@ -147,13 +146,8 @@ def embed(
 ) -> Float32[np.ndarray, "n dim"]:
     """Embed windows of any lengths with f, those of one length together."""
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
-    rows: dict[int, list[int]] = {}
+    batches = Batches(model, vectors)
     for row, frames in enumerate(windows):
-        rows.setdefault(len(frames), []).append(row)
-    device = next(model.parameters()).device
-    for own in rows.values():
-        features = subtract_mean(np.stack([windows[row] for row in own]))
-        with torch.inference_mode():
-            found = model(torch.from_numpy(features).to(device))
-        vectors[own] = found.float().cpu().numpy()
+        batches.add(row, frames)
+    batches.finish()
     return vectors

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, pick_device, save_model
 from diarize.errors import InputError
@@ -123,10 +122,7 @@ def train_embedding(
 def _begin(trainer: Trainer, maker: EpisodeMaker, checkpoint: Path) -> None:
     """Go on from the checkpoint; without one, measure the spread of the features."""
     if checkpoint.is_file():
-        try:
-            trainer.load(checkpoint)
-        except SafetensorError as error:
-            raise InputError(f"{checkpoint}: a damaged checkpoint ({error})") from None
+        trainer.load(checkpoint)
     else:
         first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
         trainer.model.encode.spread.copy_(first.std(dim=0))

@@ -9,12 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save
 from torch import nn
 
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.files import atomic_output
+from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
@@ -121,33 +119,21 @@ class Trainer:
 
     def save(self, path: Path) -> None:
         """Write a checkpoint: weights, optimiser, step. No pickle."""
-        tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
-        tensors["log_scale"] = self.log_scale.detach()
-        for index, state in self.optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser.{index}.{name}": v for name, v in state.items()}
-        packed = save(
-            {name: tensor.contiguous() for name, tensor in tensors.items()},
-            metadata={"step": str(self.step), "config": json.dumps(asdict(self.model.config))},
-        )
-        with atomic_output(path) as file:
-            file.write(packed)
+        about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
+        further = {"log_scale": self.log_scale.detach()}
+        save_checkpoint(path, self.model, self.optimiser, about, further)
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint."""
-        with safe_open(path, framework="pt", device=self.device) as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            self.step = int(file.metadata()["step"])
-        own = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-        self.model.load_state_dict(own)
+        """Go on from a checkpoint.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        tensors, about = read_checkpoint(path, self.device)
+        restore(tensors, self.model, self.optimiser)
         with torch.no_grad():
             self.log_scale.copy_(tensors["log_scale"])
-        state: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimiser."):
-                _, index, part = name.split(".")
-                state.setdefault(int(index), {})[part] = tensor
-        groups = self.optimiser.state_dict()["param_groups"]
-        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+        self.step = int(about["step"])
 
 
 def train(

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float32
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from diarize.clustering.splitnet.network import (
     SplitNet,
@@ -24,6 +22,7 @@ from diarize.clustering.splitnet.network import (
 from diarize.clustering.splitnet.weights import packed
 from diarize.errors import InputError
 from diarize.files import atomic_output
+from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.split_data import draw_sets
 
 LEVELS = {"easy": 0.0, "medium": 0.5, "hard": 1.0}
@@ -121,7 +120,8 @@ def train_splitnet(
         if hook:
             hook("training", step, recipe.steps)
         if step % recipe.every == 0 or step == last:
-            _save(checkpoint, recipe, network, optimiser, step)
+            about = {"step": str(step), "recipe": _text(recipe)}
+            save_checkpoint(checkpoint, network, optimiser, about)
             if report:
                 report(step, total / count, split_accuracy(network_splitter(network), tests))
             total, count = 0.0, 0
@@ -148,45 +148,14 @@ def _advance(
     return float(loss.detach())
 
 
-def _save(
-    path: Path,
-    recipe: SplitRecipe,
-    network: SplitNet,
-    optimiser: torch.optim.Optimizer,
-    step: int,
-) -> None:
-    tensors = {f"model.{name}": value for name, value in network.state_dict().items()}
-    for index, state in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{index}.{name}": value for name, value in state.items()}
-    content = save(
-        {name: tensor.contiguous() for name, tensor in tensors.items()},
-        metadata={"step": str(step), "recipe": _text(recipe)},
-    )
-    with atomic_output(path) as file:
-        file.write(content)
-
-
 def _load(
     path: Path, recipe: SplitRecipe, network: SplitNet, optimiser: torch.optim.Optimizer
 ) -> int:
-    try:
-        with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            header = file.metadata() or {}
-    except SafetensorError as error:
-        raise InputError(f"{path}: a damaged checkpoint ({error})") from None
-    if header.get("recipe") != _text(recipe):
+    tensors, about = read_checkpoint(path)
+    if about.get("recipe") != _text(recipe):
         raise InputError(f"{path.parent}: holds a training by another recipe")
-    own = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-    network.load_state_dict(own)
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in tensors.items():
-        if name.startswith("optimiser."):
-            _, index, part = name.split(".")
-            state.setdefault(int(index), {})[part] = tensor
-    groups = optimiser.state_dict()["param_groups"]
-    optimiser.load_state_dict({"state": state, "param_groups": groups})
-    return int(header["step"])
+    restore(tensors, network, optimiser)
+    return int(about["step"])
 
 
 def _text(recipe: SplitRecipe) -> str:

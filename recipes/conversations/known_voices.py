@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 from pyannote.core import Annotation
-from scipy.optimize import linear_sum_assignment
 
 from diarize.audio import SAMPLE_RATE
 from diarize.enrolment import enrol
@@ -27,6 +26,8 @@ from diarize.mixing.conversation import ConversationConfig, simulate_conversatio
 from diarize.mixing.corpus import SAME_CORPUS
 from diarize.mixing.speech import Utterance, by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarizer
+from diarize.scoring.der import speaker_mapping
+from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.voiceprints import Voiceprints, identify, link
 
 CLIP = 6.0  # seconds
@@ -67,19 +68,14 @@ def choose(corpora: Mapping[str, str], rng: np.random.Generator) -> list[str]:
 
 def who_is_who(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[str | None]:
     """The true speaker of each found one, if he holds most of its time; one-to-one."""
-    labels = reference.labels()
-    shared = np.array(
-        [
-            [found.label_timeline(n).crop(reference.label_timeline(label)).duration()
-             for label in labels]
-            for n in names
-        ]
-    ).reshape(len(names), len(labels))  # fmt: skip
-    truth: list[str | None] = [None] * len(names)
-    for row, column in zip(*linear_sum_assignment(shared, maximize=True), strict=True):
-        if shared[row, column] > 0.5 * found.label_duration(names[row]):
-            truth[row] = labels[column]
-    return truth
+    elements = decompose(reference, found)
+    shared, labels = elements.shared_time() / TICKS_PER_SECOND, reference.labels()
+    truth = {
+        found.labels()[heard]: labels[said]
+        for said, heard in zip(*speaker_mapping(elements), strict=True)
+        if shared[said, heard] > 0.5 * found.label_duration(found.labels()[heard])
+    }
+    return [truth.get(name) for name in names]
 
 
 def hear(

@@ -19,12 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pyannote.core import Annotation, Segment
-from scipy.optimize import linear_sum_assignment, minimize
+from scipy.optimize import minimize
 
 from diarize.confidence import calibrated, speaker_posteriors, turn_shares
 from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
 from diarize.refinement import refine
+from diarize.scoring.der import speaker_mapping
+from diarize.scoring.elements import decompose
 from diarize.timeline import annotate, tracks, turns
 
 SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
@@ -49,18 +51,12 @@ def recordings(folders: Sequence[str]) -> Iterator[tuple[Path, Annotation]]:
 
 def how_right(found: Annotation, reference: Annotation, keys: Sequence[tuple[Segment, str]]) -> Any:
     """Share of each turn in which its speaker is right."""
-    names, labels = found.labels(), reference.labels()
-    true = {label: reference.label_timeline(label).support() for label in labels}
-    shared = np.array(
-        [
-            [found.label_timeline(name).crop(true[label]).duration() for label in labels]
-            for name in names
-        ]
-    ).reshape(len(names), len(labels))
+    elements = decompose(reference, found)
+    names, labels, shared = found.labels(), reference.labels(), elements.shared_time()
     matched = {
-        names[row]: true[labels[column]]
-        for row, column in zip(*linear_sum_assignment(shared, maximize=True), strict=True)
-        if shared[row, column] > 0
+        names[heard]: reference.label_timeline(labels[said]).support()
+        for said, heard in zip(*speaker_mapping(elements), strict=True)
+        if shared[said, heard] > 0
     }
     return [
         matched[name].crop(segment).duration() / segment.duration if name in matched else 0.0

@@ -10,12 +10,12 @@ stage=0 stop_stage=3
 [ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
 mkdir -p "$work"
 
-if wanted 0 "$conversations conversations of $split" && [ ! -e "$work/.simulated" ]; then
-  diarize simulate "$speech" --split "$split" ${noise:+--noise "$noise"} --speakers 2-5 \
-    --conversations "$conversations" --seconds 60 --overlap 0.08 --seed "$seed" \
-    --out "$work/conversations" > "$work/conversations.tsv"
-  cat "$work"/conversations/*.rttm > "$work/reference.rttm"
-  touch "$work/.simulated"
+conversations() { # stages of the recipe of conversations, in the same folder
+  "$here/../conversations/run.sh" --speech "$speech" --noise "$noise" --split "$split" --work "$work" \
+    --conversations "$conversations" --seed "$seed" --backends 'links ckm' --stage "$1" --stop-stage "$1"
+}
+if wanted 0 "$conversations conversations of $split"; then
+  conversations 0
 fi
 if wanted 1 "stream at latencies of $latencies s"; then
   for latency in $latencies; do
@@ -25,9 +25,7 @@ if wanted 1 "stream at latencies of $latencies s"; then
   python "$here/stream.py" "$work/conversations" "$work" --latency 2 --refine "$refine"
 fi
 if wanted 2 'batch runs'; then
-  for backend in links ckm; do
-    diarize run "$work"/conversations/*.flac --backend "$backend" --out "$work/$backend/" 2> "$work/$backend.log"
-  done
+  conversations 1
 fi
 if wanted 3 'scores'; then
   names=''

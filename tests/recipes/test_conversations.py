@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -20,12 +20,8 @@ def folder(repo_root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def table(folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("conversations_table", folder / "table.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def table(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("conversations/table.py")
 
 
 def write_scores(path: Path, ders: dict[str, float]) -> None:
@@ -60,12 +56,8 @@ def test_the_table(table: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.fixture(scope="module")
-def hard_cases(folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hard_cases", folder / "hard_cases.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def hard_cases(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("conversations/hard_cases.py")
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -35,12 +36,8 @@ def test_the_smoke_run(repo_root: Path, tmp_path: Path) -> None:
     assert (tmp_path / "scores.tsv").read_text().splitlines() == lines
 
 
-def test_axes_of_speakers(repo_root: Path) -> None:
-    path = repo_root / "recipes" / "dpgmm" / "reduction.py"
-    spec = importlib.util.spec_from_file_location("dpgmm_reduction", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def test_axes_of_speakers(recipe_module: Callable[[str], ModuleType]) -> None:
+    module = recipe_module("dpgmm/reduction.py")
     rng = np.random.default_rng(0)
     places = 5 * rng.normal(size=(60, 30)) * (np.arange(30) < 20)
     speakers = [place + rng.normal(size=(9, 30)) for place in places]

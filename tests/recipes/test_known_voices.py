@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,13 +14,8 @@ from diarize.voiceprints import Voiceprints
 
 
 @pytest.fixture(scope="module")
-def known_voices(repo_root: Path) -> ModuleType:
-    path = repo_root / "recipes" / "conversations" / "known_voices.py"
-    spec = importlib.util.spec_from_file_location("conversations_known_voices", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def known_voices(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("conversations/known_voices.py")
 
 
 def voices(*rows: int) -> Voiceprints:

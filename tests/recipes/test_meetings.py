@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -21,12 +21,8 @@ def folder(repo_root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pairing(folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("meetings_pair", folder / "pair.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def pairing(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("meetings/pair.py")
 
 
 def lay_out(repo_root: Path, data: Path, audio: str, references: str, uem: bool) -> None:

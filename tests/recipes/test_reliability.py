@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -14,13 +13,8 @@ from diarize.confidence import calibrated
 
 
 @pytest.fixture(scope="module")
-def reliability(repo_root: Path) -> ModuleType:
-    path = repo_root / "recipes" / "conversations" / "reliability.py"
-    spec = importlib.util.spec_from_file_location("conversations_reliability", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def reliability(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("conversations/reliability.py")
 
 
 def annotated(*turns: tuple[float, float, str]) -> Annotation:

@@ -52,11 +52,8 @@ class Counted:
         i, j = np.triu_indices(K, 1)
         ratios = log_split_ratio(self._prior, seen[i], seen[j], self._alpha)
         best = int(ratios.argmin())
-        into = np.arange(K)
-        into[j[best]] = i[best]
-        into -= into > j[best]
-        into[j[best] + 1 :] = np.arange(j[best], K - 1)
-        self.labels = into[self.labels]
+        one, other = i[best], j[best]
+        self.labels = np.where(self.labels == other, one, self.labels - (self.labels > other))
 
     def split(self) -> None:
         """Split the cluster whose split by 2-means (16) is the most probable."""

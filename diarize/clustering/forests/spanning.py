@@ -62,6 +62,7 @@ def links_from_labels(
     return known & same, known & ~same
 
 
+@torch.no_grad()
 def max_spanning_forest(
     similarity: Float[Tensor, "*batch n n"],
     k: int,

@@ -1,0 +1,25 @@
+"""Recipes are scripts in folders, not a package: a test loads one by its path."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def recipe_module(repo_root: Path) -> Callable[[str], ModuleType]:
+    """Load a script, named as `conversations/table.py`, as a module."""
+
+    def load(script: str) -> ModuleType:
+        name = script.removesuffix(".py").replace("/", "_")
+        spec = importlib.util.spec_from_file_location(name, repo_root / "recipes" / script)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
