@@ -39,7 +39,8 @@ def test_centroids_on_the_sphere_stay_there() -> None:
 def blobs() -> tuple[torch.Tensor, np.ndarray]:
     rng = np.random.default_rng(0)
     truth = np.arange(300) % 5
-    rows = 3 * rng.normal(size=(5, 8))[truth] + rng.normal(size=(300, 8))
+    # Far from the origin, as pixels are, which are never negative.
+    rows = 4 + 2 * rng.normal(size=(5, 8))[truth] + 0.5 * rng.normal(size=(300, 8))
     return torch.from_numpy(rows.astype(np.float32)), truth
 
 
