@@ -37,6 +37,10 @@ WARM_UP = 100
 STAGES = 10
 """How often the curriculum grows harder: 200 epochs in steps of 20, and so on (table 2)."""
 
+GROWING = 0.4
+"""Share of the steps in which it does. The paper's grows to the end, at one learning rate; where
+the rate falls, what comes last is hardly learned."""
+
 CLIP = 1.0
 """Largest norm of the gradient."""
 
@@ -71,7 +75,7 @@ class SplitRecipe:
         generator = np.random.default_rng((self.seed, step))
         n = int(generator.integers(self.rows[0], self.rows[1] + 1))
         # The hardest sets so far, and all easier ones beside them.
-        stage = min(STAGES - 1, STAGES * step // max(1, self.steps))
+        stage = min(STAGES - 1, int(STAGES * step / (GROWING * self.steps)))
         levels = generator.integers(0, stage + 1, self.batch) / (STAGES - 1)
         rows, halves = draw_sets(generator, self.dimension, levels, n)
         return normalise(torch.from_numpy(rows)), torch.from_numpy(halves).float()
