@@ -8,7 +8,6 @@ Seconds are the processor's. Runs that have a line already are skipped.
 from __future__ import annotations
 
 import argparse
-import gzip
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from steps.idx import read_idx_pair
 
 from diarize.clustering.dpgmm import DPGMM, NIW
 
@@ -73,19 +73,9 @@ def digits() -> Data:
 
 def mnist(folder: Path) -> Data:
     """The test images of MNIST or Fashion-MNIST in 20 principal dimensions."""
-
-    def read(name: str, header: int) -> np.ndarray:
-        path = folder / name
-        content = (
-            path.read_bytes()
-            if path.exists()
-            else gzip.decompress(path.with_name(f"{name}.gz").read_bytes())
-        )
-        return np.frombuffer(content, np.uint8, offset=header)
-
-    labels = read("t10k-labels-idx1-ubyte", 8)
-    images = read("t10k-images-idx3-ubyte", 16).reshape(len(labels), -1).astype(np.float32)
-    return PCA(20, random_state=0).fit_transform(images), labels
+    images, labels = read_idx_pair(folder, "t10k")
+    rows = images.reshape(len(images), -1).astype(np.float32)
+    return PCA(20, random_state=0).fit_transform(rows), labels
 
 
 def cluster(method: str, x: np.ndarray, k: int, iterations: int, seed: int) -> np.ndarray:

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Learning through clustering. Stages 0 to 3: "Hard Regularization to Prevent Deep Online Clustering
+# Collapse without Data Augmentation", tables 1 to 4: what keeps an encoder that is trained by its own
+# clusters from collapsing, on the digits of scikit-learn, on speakers, and on MNIST or Fashion-MNIST.
+#   recipes/learning_through_clustering/run.sh [--speech DIR] [--idx DIR] [--work DIR] [--seeds 5]
+#     [--methods "combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none"]
+#     [--levels "0 1 2 3"] [--epochs 40] [--smoke] [--stage N] [--stop-stage N]
+# --idx: a folder with train-images-idx3-ubyte[.gz] and train-labels-idx1-ubyte[.gz]. --speech: a folder
+# with a speakers.tsv. Without them, their stages are left out. Finished runs are skipped.
+set -euo pipefail
+speech='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 smoke=false
+methods='combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none'
+stage=0 stop_stage=3
+. "$(dirname "$0")/../steps/parse_options.sh"
+if [ "$smoke" = true ]; then
+  seeds=1 levels='0 3' epochs=2 methods='combination concrete-k-means none'
+fi
+mkdir -p "$work"
+run() { python "$here/experiment.py" "$@" --work "$work" --methods $methods --seeds "$seeds"; }
+
+# shellcheck disable=SC2086
+if wanted 0 'digits'; then
+  run digits --levels $levels --epochs "$epochs"
+fi
+if [ -n "$speech" ] && wanted 1 'speakers'; then
+  for split in dev-a dev-b; do
+    run speech --folder "$speech" --split "$split" --epochs "$((2 * epochs))"
+  done
+fi
+# shellcheck disable=SC2086
+if [ -n "$idx" ] && wanted 2 'images in idx files'; then
+  run idx --folder "$idx" --levels $levels --epochs "$((epochs / 2))"
+fi
+if wanted 3 'tables'; then
+  python "$here/report.py" "$work"
+fi

@@ -1,0 +1,89 @@
+"""The recipe of combination assignment, on digits and on made-up idx files."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from diarize.errors import InputError
+
+
+@pytest.fixture
+def idx(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes"))
+    return importlib.import_module("steps.idx")
+
+
+def packed(values: np.ndarray) -> bytes:
+    """An idx file of bytes."""
+    axes = np.array(values.shape, ">u4").tobytes()
+    return bytes([0, 0, 8, values.ndim]) + axes + values.astype(np.uint8).tobytes()
+
+
+@pytest.fixture
+def fashion(tmp_path: Path) -> Path:
+    """Made-up images of 28 by 28 pixels: ten classes, each with its own lines."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 10
+    lines = rng.integers(0, 2, (10, 28, 1)) * np.ones((10, 28, 28)) * 200
+    images = lines[labels] + rng.integers(0, 50, (300, 28, 28))
+    folder = tmp_path / "fashion"
+    folder.mkdir()
+    (folder / "train-images-idx3-ubyte").write_bytes(packed(images))
+    (folder / "train-labels-idx1-ubyte.gz").write_bytes(gzip.compress(packed(labels)))
+    return folder
+
+
+def test_idx_files(idx: ModuleType, fashion: Path) -> None:
+    images, labels = idx.read_idx_pair(fashion, "train")
+    assert images.shape == (300, 28, 28) and images.dtype == np.uint8
+    assert labels.tolist() == [i % 10 for i in range(300)]
+    with pytest.raises(InputError, match=r"t10k-images-idx3-ubyte: no such file, nor .*\.gz"):
+        idx.read_idx_pair(fashion, "t10k")
+    for content, reason in (
+        (b"\0\0\x08", "no idx file"),
+        (b"\0\0\x09\x01\0\0\0\x01\0", "no idx file"),
+        (packed(labels)[:-1], "cut off"),
+    ):
+        (fashion / "bad").write_bytes(content)
+        with pytest.raises(InputError, match=reason):
+            idx.read_idx(fashion / "bad")
+    (fashion / "torn.gz").write_bytes(gzip.compress(packed(labels))[:20])
+    with pytest.raises(InputError, match=r"torn\.gz: cannot be unpacked"):
+        idx.read_idx(fashion / "torn")
+    (fashion / "t10k-images-idx3-ubyte").write_bytes(packed(images))
+    (fashion / "t10k-labels-idx1-ubyte").write_bytes(packed(labels[:9]))
+    with pytest.raises(InputError, match="no label for each image"):
+        idx.read_idx_pair(fashion, "t10k")
+
+
+def test_the_smoke_run(repo_root: Path, fashion: Path, tmp_path: Path) -> None:
+    script = repo_root / "recipes" / "learning_through_clustering" / "run.sh"
+    assert os.access(script, os.X_OK)
+    here = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+
+    def run(*options: str) -> str:
+        done = subprocess.run(
+            ["bash", str(script), "--smoke", "--work", str(tmp_path / "work"), *options],
+            capture_output=True, text=True, check=False, env=environment, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    printed = run("--idx", str(fashion), "--stop-stage", "3")
+    assert "\ndigits\n" in printed and "\ndigits, imb 3\n" in printed
+    assert "\nfashion\n" in printed and "\nfashion, imb 3\n" in printed
+    ours = [line for line in printed.splitlines() if line.startswith("| combination assignment |")]
+    assert [line.split(" | ")[1] for line in ours] == ["even", "matching", "even"] * 2
+    collapsed = next(line for line in printed.splitlines() if line.startswith("| none |"))
+    assert float(collapsed.split(" | ")[5].split()[0]) > 2  # nearly log 10
+    assert run("--stage", "0", "--stop-stage", "0") == ""  # all was there
