@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from diarize.activity.level import CHUNK
@@ -9,8 +10,8 @@ from diarize.activity.silero import CHUNK_SECONDS
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 
-MARGIN = 0.1  # seconds for the computing itself
-HOPS = 8  # into which a latency is divided: work is done once in each
+MARGIN = 0.15  # seconds for the computing itself
+HOPS = 8  # into which a latency is divided, or more: work is done once in each
 MOST_CHUNKS = 16  # in one of them, 0.5 s
 LONGEST = 60.0  # seconds
 
@@ -43,14 +44,14 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
         InputError: the promise cannot be kept.
     """
     bounded = latency if 0 < latency <= LONGEST else 0.0
-    hop = max(1, min(MOST_CHUNKS, int(bounded / HOPS / CHUNK_SECONDS))) * CHUNK
-    delay = bounded - hop / SAMPLE_RATE - resampling - MARGIN
-    if delay < slowness:
+    spare = bounded - resampling - MARGIN - slowness
+    chunks = int(min(bounded / HOPS, spare) / CHUNK_SECONDS + 1e-9)
+    if chunks < 1:
         least = CHUNK_SECONDS + resampling + MARGIN + slowness
-        hops = max(1, int((least / HOPS) / CHUNK_SECONDS) + 1)
-        least += (hops - 1) * CHUNK_SECONDS
         raise InputError(
-            f"a latency of {latency:g} s cannot be promised: it lies between {least:.1f} and "
-            f"{LONGEST:g} s"
+            f"a latency of {latency:g} s cannot be promised: it lies between "
+            f"{math.ceil(least * 10) / 10:g} and {LONGEST:g} s"
         )
+    hop = min(MOST_CHUNKS, chunks) * CHUNK
+    delay = bounded - hop / SAMPLE_RATE - resampling - MARGIN
     return Timing(hop, delay, max(latency / 4, hop / SAMPLE_RATE))
