@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.training.development import SetAccuracy
@@ -54,6 +57,24 @@ def embedding(
     max_set_size: Annotated[
         int, typer.Option(metavar="D", min=1, max=3, help="Most voices at one time; 1: f alone.")
     ] = 3,
+    loss: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="sets|forest",
+            help="A softmax over sets, or the perturbed spanning forest over the windows of an "
+            "episode; may repeat: their sum.",
+            show_default="sets",
+        ),
+    ] = None,
+    labelled: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Of each voice's speech, the part of which it is known whose it is.",
+        ),
+    ] = 1.0,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 20_000,
     cooldown: Annotated[
         int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
@@ -86,6 +107,10 @@ def embedding(
     from diarize.training.loop import LoopConfig
     from diarize.training.processes import is_first
 
+    for name in loss or []:
+        if name not in {"sets", "forest"}:
+            raise InputError(f"loss {name}: not one of sets, forest")
+    losses = loss or ["sets"]
     require_folder(out)
     recipe = Recipe(
         speech=speech,
@@ -95,9 +120,15 @@ def embedding(
         development=dev_split,
         pool=pool or [],
         teacher=teacher,
-        episodes=EpisodeConfig.up_to(max_set_size),
+        episodes=replace(EpisodeConfig.up_to(max_set_size), labelled=labelled),
         loop=LoopConfig(
-            steps=steps, rate=rate, cooldown=cooldown, every=every, max_set_size=max_set_size
+            steps=steps,
+            rate=rate,
+            cooldown=cooldown,
+            every=every,
+            max_set_size=max_set_size,
+            sets=float("sets" in losses),
+            forest=float("forest" in losses),
         ),
         seed=seed,
     )

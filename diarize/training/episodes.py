@@ -6,7 +6,7 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,8 @@ class EpisodeConfig:
         gain: standard deviation of a voice's level, decibels; clipped at `gain_limit`.
         rooms: share of windows heard through a room and a microphone.
         noisy: share of windows with noise, at `snr` decibels.
+        labelled: share of each voice's speech of which it is known whose it is, its beginning; half
+            of the windows are cut from there.
     """
 
     episodes: int = 3
@@ -67,6 +69,7 @@ class EpisodeConfig:
     rooms: float = 0.5
     noisy: float = 0.6
     snr: tuple[float, float] = (3.0, 30.0)
+    labelled: float = 1.0
 
     @classmethod
     def up_to(cls, max_set_size: int) -> EpisodeConfig:
@@ -91,12 +94,20 @@ class Batch:
         members: for each episode and window, which of the episode's voices are active in the
             middle.
         alone: whether one voice alone is heard throughout; only such windows are references.
+        steady: whether the same voices are heard throughout, one or several.
+        known: whether `members` may be learned from; voice by voice the same for windows alone.
     """
 
     features: Float[Tensor, "b frames 32"]
     voices: Int64[Tensor, "episodes speakers"]
     members: Bool[Tensor, "episodes windows speakers"]
     alone: Bool[Tensor, "episodes windows"]
+    steady: Bool[Tensor, "episodes windows"]
+    known: Bool[Tensor, "episodes windows"]
+
+    def to(self, device: str) -> Batch:
+        """The same on another device."""
+        return Batch(**{f.name: getattr(self, f.name).to(device) for f in fields(self)})
 
 
 class EpisodeMaker(torch.utils.data.Dataset):
@@ -122,12 +133,15 @@ class EpisodeMaker(torch.utils.data.Dataset):
         voice = np.where(local >= 0, chosen[index, local], -1).reshape(-1, SOURCES)
         begin = np.concatenate([plan.begin for plan in plans])
         end = np.concatenate([plan.end for plan in plans])
-        audio = self._mix(rng, voice, begin, end, n)
+        known = np.stack([plan.known for plan in plans])
+        audio = self._mix(rng, voice, begin, end, known.reshape(-1), n)
         return Batch(
             self._features(audio),
             torch.from_numpy(chosen),
             torch.from_numpy(members),
             torch.from_numpy(alone),
+            torch.from_numpy(np.stack([plan.steady for plan in plans])),
+            torch.from_numpy(known),
         )
 
     def _choose(self, rng: np.random.Generator) -> np.ndarray:
@@ -162,6 +176,7 @@ class EpisodeMaker(torch.utils.data.Dataset):
         voice: np.ndarray,
         begin: np.ndarray,
         end: np.ndarray,
+        known: np.ndarray,
         n: int,
     ) -> Float[Tensor, "b samples"]:
         """Cut, fade, level, place into rooms, add, and lay noise under the windows."""
@@ -171,7 +186,8 @@ class EpisodeMaker(torch.utils.data.Dataset):
         gain = 10 ** (np.clip(decibels, -config.gain_limit, config.gain_limit) / 20)
         cut = np.empty((len(where), n), np.float32)
         for row, (window, source) in enumerate(where):
-            self._cut(rng, int(voice[window, source]), float(gain[row]), cut[row])
+            start, stop = self._speech(int(voice[window, source]), bool(known[window]), n)
+            self._cut(rng, start, stop, float(gain[row]), cut[row])
             _fade(cut[row], int(begin[window, source]), int(end[window, source]))
         stretches = torch.from_numpy(cut)
         roomy = rng.random(b) < config.rooms
@@ -191,9 +207,20 @@ class EpisodeMaker(torch.utils.data.Dataset):
         level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power
         return audio.mul_(torch.from_numpy(level.astype(np.float32))[:, None])
 
-    def _cut(self, rng: np.random.Generator, voice: int, gain: float, out: np.ndarray) -> None:
-        """Take a stretch of a voice; one shorter than the window is repeated."""
-        start, end = self.voices.starts[voice], self.voices.ends[voice]
+    def _speech(self, voice: int, known: bool, n: int) -> tuple[int, int]:
+        """Where a voice's speech lies that is labelled, or the rest; all of it where all is."""
+        start, end = int(self.voices.starts[voice]), int(self.voices.ends[voice])
+        if self.config.labelled == 1.0:
+            return start, end
+        border = start + max(n, round(self.config.labelled * (end - start)))
+        if known or border + n > end:
+            return start, min(border, end)
+        return border, end
+
+    def _cut(
+        self, rng: np.random.Generator, start: int, end: int, gain: float, out: np.ndarray
+    ) -> None:
+        """Take a stretch of a voice's speech; one shorter than the window is repeated."""
         n = len(out)
         if end - start > n:
             offset = int(start + rng.integers(end - start - n))
@@ -241,6 +268,8 @@ class _Plan:
     end: np.ndarray
     members: np.ndarray  # (windows, speakers)
     alone: np.ndarray  # (windows,)
+    steady: np.ndarray  # (windows,)
+    known: np.ndarray  # (windows,)
 
 
 def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
@@ -281,7 +310,13 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     members[rows, voice[rows, sources]] = True
     alone = np.zeros(windows, bool)
     alone[single] = True
-    return _Plan(voice, begin, end, members, alone)
+    steady = alone.copy()
+    steady[np.concatenate([pair, triple])] = True
+    known = np.ones(windows, bool)
+    if config.labelled < 1.0:  # whole rounds of windows alone, and every other one of the rest
+        known[single] = single // speakers % 2 == 0
+        known[several] = several % 2 == 0
+    return _Plan(voice, begin, end, members, alone, steady, known)
 
 
 def _instant(rng: np.random.Generator, n: int) -> int:

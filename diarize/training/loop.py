@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
+from diarize.training.forest import forest_loss
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
 from diarize.training.processes import ALONE, Processes
 
@@ -37,6 +39,8 @@ class LoopConfig:
         clip: largest norm of the gradient.
         every: steps between two checkpoints.
         bf16: whether f runs in bfloat16 (weights and losses stay in float32).
+        sets: weight of the softmax over sets.
+        forest: weight of the spanning forest's loss.
     """
 
     steps: int = 20_000
@@ -49,6 +53,8 @@ class LoopConfig:
     clip: float = 1.0
     every: int = 1_000
     bf16: bool = True
+    sets: float = 1.0
+    forest: float = 0.0
 
 
 class Trainer:
@@ -82,7 +88,7 @@ class Trainer:
         down = min(1.0, (config.steps - step) / max(1, config.cooldown))
         return config.rate * up * max(0.0, down)
 
-    def advance(self, batch: Batch, targets: torch.Tensor | None) -> dict[str, float]:
+    def advance(self, batch: Batch, targets: Tensor | None) -> dict[str, float]:
         """Take one step.
 
         Args:
@@ -92,19 +98,17 @@ class Trainer:
         Returns:
             The parts of the loss.
         """
-        model, device, largest = self.model.train(), self.device, self.config.max_set_size
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(self.step) * group["factor"]
-        members, alone = batch.members.to(device), batch.alone.to(device)
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=self.config.bf16):
-            flat = model(batch.features.to(device))
-        vectors = flat.float().unflatten(0, members.shape[:2])
-        scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
-        parts = {"windows": episode_loss(model.compose, vectors, members, alone, scale, largest)}
+        batch = batch.to(self.device)
+        model = self.model.train()
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, self.config.bf16):
+            flat = model(batch.features)
+        vectors = flat.float().unflatten(0, batch.known.shape)
+        wanted = None
         if targets is not None:
-            wanted = targets[batch.voices.to(targets.device)].to(device)
-            parts["voices"] = set_softmax(model.compose, wanted, vectors, members, scale, largest)
-            parts["teacher"] = self.config.teacher * teacher_loss(vectors, members, wanted)
+            wanted = targets[batch.voices.to(targets.device)].to(self.device)
+        parts = self._losses(batch, vectors, wanted)
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
@@ -113,6 +117,41 @@ class Trainer:
         self.optimiser.step()
         self.step += 1
         return {name: float(part.detach()) for name, part in parts.items()}
+
+    def _losses(
+        self,
+        batch: Batch,
+        vectors: Float[Tensor, "e windows dim"],
+        wanted: Float[Tensor, "e speakers dim"] | None,
+    ) -> dict[str, Tensor]:
+        """The parts of the loss, weighted; `wanted` are the teacher's vectors of the voices."""
+        config, compose, members = self.config, self.model.compose, batch.members
+        scale, largest = self.log_scale.exp().clamp(max=LARGEST_SCALE), config.max_set_size
+        parts = {}
+        if config.sets:
+            parts["windows"] = config.sets * episode_loss(
+                compose, vectors, members, batch.alone, scale, largest, batch.known
+            )
+        if config.sets and wanted is not None:
+            parts["voices"] = config.sets * set_softmax(
+                compose, wanted, vectors, members, scale, largest, batch.known
+            )
+        if config.forest:
+            # The same noise again when a step is done again.
+            generator = torch.Generator(self.device).manual_seed(self.step)
+            parts["forest"] = config.forest * forest_loss(
+                compose,
+                vectors,
+                members,
+                batch.alone,
+                batch.steady,
+                batch.known,
+                largest,
+                generator,
+            )
+        if wanted is not None:
+            parts["teacher"] = config.teacher * teacher_loss(vectors, members, wanted)
+        return parts
 
     def _parameters(self) -> list[nn.Parameter]:
         return [p for group in self.optimiser.param_groups for p in group["params"]]
@@ -139,7 +178,7 @@ class Trainer:
 def train(
     trainer: Trainer,
     maker: EpisodeMaker,
-    targets: torch.Tensor | None,
+    targets: Tensor | None,
     folder: Path,
     development: Mapping[str, Episodes],
     *,

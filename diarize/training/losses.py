@@ -74,6 +74,21 @@ def set_softmax(
     return cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-1)
 
 
+def reference_rounds(
+    members: Bool[Tensor, "e windows speakers"],
+    alone: Bool[Tensor, "e windows"],
+    known: Bool[Tensor, "e windows"],
+) -> list[slice]:
+    """Where the windows lie that can stand for each of the voices, one for each, in order.
+
+    Windows of one voice alone come first, voice by voice, round after round; what is known of one
+    of a round is known of all.
+    """
+    speakers = members.shape[-1]
+    starts = range(0, int(alone[0].sum()), speakers)
+    return [slice(start, start + speakers) for start in starts if known[0, start]]
+
+
 def episode_loss(
     compose: nn.Module,
     vectors: Float[Tensor, "e windows dim"],
@@ -81,19 +96,16 @@ def episode_loss(
     alone: Bool[Tensor, "e windows"],
     scale: Tensor,
     largest: int,
+    known: Bool[Tensor, "e windows"],
 ) -> Float[Tensor, ""]:
     """Softmax over sets against references that are windows themselves.
 
     Each of the `singles` windows of every voice serves once as the reference, and all others are
-    asked; the result is the mean over these turns.
+    asked whose set is known; the result is the mean over these turns.
     """
-    speakers = members.shape[-1]
-    # Windows of one voice alone come first, voice by voice, round after round.
-    rounds = int(alone[0].sum()) // speakers
     losses = []
-    for turn in range(rounds):
-        reference = slice(turn * speakers, (turn + 1) * speakers)
-        asked = torch.ones_like(alone)
+    for reference in reference_rounds(members, alone, known):
+        asked = known.clone()
         asked[:, reference] = False
         references = vectors[:, reference]
         losses.append(set_softmax(compose, references, vectors, members, scale, largest, asked))

@@ -57,6 +57,18 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     assert (asked["until"], asked["workers"], asked["device"]) == (5, 0, "cpu")
 
 
+def test_losses_and_labels(cli: Cli, calls: list[dict[str, Any]], tmp_path: Path) -> None:
+    command = ["train", "embedding", "--speech", "s", "--out", tmp_path / "o"]
+    for options, weights in (
+        (["--loss", "forest"], (0.0, 1.0)),
+        (["--loss", "sets", "--loss", "forest", "--labelled", "0.1"], (1.0, 1.0)),
+    ):
+        assert cli(*command, *options).status == 0
+        loop = calls[-1]["recipe"].loop
+        assert (loop.sets, loop.forest) == weights
+    assert calls[-1]["recipe"].episodes.labelled == 0.1
+
+
 def test_defaults_are_those_of_the_library(
     cli: Cli, calls: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -76,6 +88,8 @@ def test_defaults_are_those_of_the_library(
         (["--speech", "no", "--steps", "0"], "--steps"),
         (["--speech", "no", "--until", "0"], "--until"),
         (["--speech", "no", "--rate", "-1"], "--rate"),
+        (["--speech", "no", "--loss", "triplet"], "loss triplet: not one of sets, forest"),
+        (["--speech", "no", "--labelled", "1.5"], "--labelled"),
         (["--speech", "no", "--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
     ],
 )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -77,3 +79,27 @@ def test_fading(begin, end):
         max(0, begin + 160 if begin > 0 else 0) : max(0, end - 160 if end < 1000 else end)
     ]
     assert (clear == 1).all()
+
+
+def test_labelled_windows_are_cut_from_the_beginning_and_others_from_the_rest(hums):
+    config = replace(CONFIG, labelled=0.25, seconds=(0.6,), rooms=0.0, noisy=0.0)
+    maker = EpisodeMaker(hums, [], config, seed=1)
+    batch = maker[0]
+    singles = CONFIG.speakers * CONFIG.singles
+    assert batch.known[:, : CONFIG.speakers].all()
+    assert not batch.known[:, CONFIG.speakers : singles].any()
+    assert batch.known[:, singles:].float().mean() == pytest.approx(0.5, abs=0.1)
+    start, end = int(hums.starts[0]), int(hums.ends[0])
+    border = start + round(0.25 * (end - start))
+    assert maker._speech(0, True, 9600) == (start, border)
+    assert maker._speech(0, False, 9600) == (border, end)
+    # At least one window's worth is labelled, and at least as much is left.
+    assert maker._speech(0, True, (end - start) // 2)[1] == start + (end - start) // 2
+    assert maker._speech(0, False, end - start) == (start, end)
+
+
+def test_what_is_heard_throughout_is_steady(hums):
+    batch = EpisodeMaker(hums, [], CONFIG, seed=1)[0]
+    steady = CONFIG.speakers * CONFIG.singles + CONFIG.pairs + CONFIG.triples
+    assert batch.steady[:, :steady].all() and not batch.steady[:, steady:].any()
+    assert batch.known.all()

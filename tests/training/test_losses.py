@@ -8,6 +8,7 @@ from diarize.embedding.model import Composition
 from diarize.training.losses import (
     compose_all,
     episode_loss,
+    reference_rounds,
     set_index,
     set_softmax,
     teacher_loss,
@@ -53,10 +54,10 @@ def test_windows_at_their_places_cost_little_and_wrong_ones_much():
     members = sets.bool()[None]
     vectors = torch.nn.functional.normalize(sets.float() @ references[0], dim=-1)[None]
     alone = torch.tensor([[True] * 6 + [False]])
-    right = episode_loss(g, vectors, members, alone, torch.tensor(30.0), 3)
-    wrong = episode_loss(
-        g, vectors[:, [0, 1, 2, 1, 2, 0, 2]], members, alone, torch.tensor(30.0), 3
-    )
+    known = torch.ones_like(alone)
+    right = episode_loss(g, vectors, members, alone, torch.tensor(30.0), 3, known)
+    mixed_up = vectors[:, [0, 1, 2, 1, 2, 0, 2]]
+    wrong = episode_loss(g, mixed_up, members, alone, torch.tensor(30.0), 3, known)
     assert float(right.detach()) < 0.05 < 5 < float(wrong.detach())
 
 
@@ -68,3 +69,18 @@ def test_the_teacher_speaks_of_single_voices_only():
     members = torch.tensor([[[True, False], [False, True], [True, True]]])
     expected = (0 + 1 - 2**-0.5) / 2
     assert float(teacher_loss(vectors, members, targets)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_what_is_not_known_is_neither_reference_nor_asked():
+    torch.manual_seed(0)
+    g, vectors = Composition(4), unit(1, 7, 4)
+    members = torch.eye(2, dtype=torch.bool)[[0, 1, 0, 1, 0, 1, 0]][None]
+    alone = torch.tensor([[True] * 6 + [False]])
+    known = torch.tensor([[True, True, False, False, True, True, False]])
+    assert reference_rounds(members, alone, known) == [slice(0, 2), slice(4, 6)]
+    scale = torch.tensor(5.0)
+    loss = episode_loss(g, vectors, members, alone, scale, 2, known)
+    two = [0, 1, 4, 5]
+    everything = torch.ones(1, 4, dtype=torch.bool)
+    alike = episode_loss(g, vectors[:, two], members[:, two], everything, scale, 2, everything)
+    torch.testing.assert_close(loss, alike)
