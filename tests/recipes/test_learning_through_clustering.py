@@ -1,4 +1,4 @@
-"""The recipe of combination assignment, on digits and on made-up idx files."""
+"""The recipe of learning through clustering, on digits and on made-up idx files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 
+from diarize.embedding import EmbeddingConfig
 from diarize.errors import InputError
+from diarize.training.episodes import EpisodeConfig
+from diarize.training.voices import Voices
 
 
 @pytest.fixture
@@ -87,3 +93,44 @@ def test_the_smoke_run(repo_root: Path, fashion: Path, tmp_path: Path) -> None:
     collapsed = next(line for line in printed.splitlines() if line.startswith("| none |"))
     assert float(collapsed.split(" | ")[5].split()[0]) > 2  # nearly log 10
     assert run("--stage", "0", "--stop-stage", "0") == ""  # all was there
+
+    printed = run("--stage", "4")
+    rows = [line for line in printed.splitlines() if line.startswith("| digits |")]
+    assert len(rows) == 9  # shares of labels and of withheld classes
+    assert (tmp_path / "work" / "semi-supervised.svg").stat().st_size > 1000
+
+
+def test_few_labels_are_the_same_for_each_class(
+    recipe_module: Callable[[str], ModuleType], repo_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes"))
+    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "learning_through_clustering"))
+    module = recipe_module("learning_through_clustering/semi_supervised.py")
+    y = np.repeat(np.arange(6), 50)
+    kept, known = module.choose(y, 0.1, 1, np.random.default_rng(0))
+    assert set(y[kept]) == {2, 3, 4, 5}
+    assert np.bincount(y[kept][known]).tolist() == [0, 0, 5, 5, 5, 5]
+    kept, known = module.choose(y, 1.0, 0, np.random.default_rng(0))
+    assert known.all() and len(kept) == 300
+
+
+def test_training_with_the_forest(
+    recipe_module: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = recipe_module("learning_through_clustering/forest_training.py")
+    small = EmbeddingConfig(dim=8, hidden=8, layers=1)
+    monkeypatch.setattr(module, "EmbeddingConfig", lambda: small)
+    episodes = EpisodeConfig(episodes=1, speakers=3, pairs=3, triples=0, starts=1, changes=1)
+    monkeypatch.setattr(module, "EPISODES", replace(episodes, seconds=(0.6,)))
+    rng = np.random.default_rng(0)
+    samples = rng.integers(-3000, 3000, 8 * 32_000).astype(np.int16)
+    starts = np.arange(8) * 32_000
+    names = np.array([f"s{i}" for i in range(8)])
+    voices = Voices(samples, starts, starts + 32_000, names, names[[0] * 8], names)
+    for loss in module.LOSSES:
+        folder = tmp_path / loss
+        model = module.learn(voices, loss, 0.2, 2, folder)
+        again = module.learn(voices, loss, 0.2, 2, folder)  # it is there
+        assert all(
+            torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True)
+        )
