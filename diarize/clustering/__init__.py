@@ -20,6 +20,7 @@ BACKENDS: dict[str, str] = {
     "fcm": "diarize.clustering.fcm:FCM",
     "gmm": "diarize.clustering.gmm:GMM",
     "dpgmm": "diarize.clustering.dpgmm.speakers:SpeakerDPGMM",
+    "ca": "diarize.clustering.combination.speakers:CA",
     "oracle": "diarize.clustering.oracle:Oracle",
     "osc": "diarize.clustering.osc:OSC",
 }

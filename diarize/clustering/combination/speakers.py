@@ -1,0 +1,146 @@
+"""The backend `ca`: combination assignment of one recording, made into sets of speakers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Int64
+
+from diarize.clustering.agglomerative import cut, ward_tree
+from diarize.clustering.assignment import cluster_means, squared_distances
+from diarize.clustering.base import (
+    MOST_SETS,
+    Regions,
+    Rows,
+    SampledClusterer,
+    SpeakerBounds,
+    check_integer,
+    check_number,
+)
+from diarize.clustering.combination.greedy import assign
+from diarize.clustering.composition import Compose, most_speakers
+from diarize.clustering.gcr import GCR, MAX_BASE_CLUSTERS, Reassignment
+from diarize.clustering.selection import Criterion
+
+
+class CA(SampledClusterer):
+    """Combination assignment: clusters that resist growing; those that others compose become sets.
+
+    The training step of Mahon and Lukasiewicz with the encoder frozen: rows are assigned greedily
+    to near clusters that are not full yet, and each centroid moves to where the gradient of its
+    distances vanishes, the mean of its rows. Greedy compositional reassignment (`gcr`) finds what
+    the clusters stand for. Of all numbers of clusters the one wins that `selection` likes best.
+
+    Args:
+        n_speakers: speakers in the answer; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: g.
+        sigma: variance of a cluster in each direction: a cluster must be nearer by
+            2 sigma log 2 in squared distance to be preferred to one with half of its rows. The
+            paper's 100 is for features of any length; 0: k-means.
+        threshold: of the reassignment, as for `gcr`.
+        count_penalty: factor on the penalty of clusters when their number is inferred.
+        max_iter: most steps.
+        sample_size: rows fitted at most; None: all.
+        random_state: seed of the sample.
+
+    Attributes:
+        n_clusters_: clusters of the answer, mixtures included.
+        n_iter_: steps that they took.
+    """
+
+    n_clusters_: int
+    n_iter_: int
+
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "sigma": (0.1, 0.0, 0.03, 0.06, 0.2),
+        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+        "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        sigma: float = 0.1,
+        threshold: float | None = None,
+        count_penalty: float = 1.0,
+        max_iter: int = 50,
+        sample_size: int | None = 2_000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.sigma = sigma
+        self.threshold = threshold
+        self.count_penalty = count_penalty
+        self.max_iter = max_iter
+        self.sample_size = sample_size
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for name in ("sigma", "count_penalty"):
+            check_number(name, getattr(self, name))
+        if self.threshold is not None:
+            check_number("threshold", self.threshold)
+        check_integer("max_iter", self.max_iter)
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        criterion = Criterion.of(rows, self.count_penalty)
+        reassignment = GCR(
+            max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
+        )
+        tree = ward_tree(rows)
+        most = max(most_speakers(MAX_BASE_CLUSTERS, self.max_set_size, MOST_SETS), bounds.low)
+        best: tuple[float, Int64[np.ndarray, " n"], int, Reassignment] | None = None
+        for k in range(bounds.low, min(most, len(rows)) + 1):
+            labels, steps = combine(rows, cut(tree, k), self.sigma, self.max_iter)
+            found = reassignment.reassign(rows, labels, bounds)
+            if found is None:
+                continue
+            value = criterion(found.ssd, found.counts, k)
+            if best is None or value < best[0]:
+                best = value, labels, steps, found
+        assert best is not None  # as many clusters as the fewest speakers need no reassignment
+        _, labels, self.n_iter_, found = best
+        self.n_clusters_ = len(found.means)
+        return found.regions(labels)
+
+
+def combine(
+    rows: Rows, labels: Int64[np.ndarray, " n"], sigma: float, max_iter: int
+) -> tuple[Int64[np.ndarray, " n"], int]:
+    """Assign rows and move centroids until nothing moves, or a cluster would be lost.
+
+    Args:
+        rows: (n, p).
+        labels: where to begin, no cluster empty.
+        sigma: as for `assign`.
+        max_iter: most steps.
+
+    Returns:
+        Labels, no cluster empty, and the number of steps.
+    """
+    k = int(labels.max()) + 1
+    for step in range(max_iter):
+        means = cluster_means(rows, labels, k)
+        new = assign(squared_distances(rows, means), sigma)
+        if np.array_equal(new, labels) or len(np.unique(new)) < k:
+            return labels, step
+        labels = new
+    return labels, max_iter
