@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.assignment import squared_distances
-from diarize.clustering.composition import compose_sets
-from diarize.refinement import speaker_centroids, states_of
+from diarize.corrections.binding import Binding
+from diarize.refinement import speaker_centroids, state_costs, states_of
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, posteriors
 
@@ -33,6 +32,7 @@ def confidences(
     sets: SpeakerSets,
     estimator: Any,
     options: TimelineOptions,
+    binding: Binding | None = None,
 ) -> Float64[np.ndarray, "turns"]:
     """Say for each turn with what probability its speaker is heard at an instant drawn from it.
 
@@ -46,14 +46,18 @@ def confidences(
         sets: who was decoded in each cell.
         estimator: the fitted clustering.
         options: of the decoding.
+        binding: what a person says of the cells, which is taken for certain; None: nothing.
 
     Returns:
         From 0 to 1.
     """
-    share = turn_shares(
-        found, cells, speaker_posteriors(vectors, cells, sets, estimator, options, SHARPNESS)
-    )
-    return calibrated(share, SLOPE, OFFSET)
+    probable = speaker_posteriors(vectors, cells, sets, estimator, options, SHARPNESS, binding)
+    share = turn_shares(found, cells, probable)
+    if binding is None:
+        return calibrated(share, SLOPE, OFFSET)
+    told = turn_shares(found, cells, binding.required.astype(np.float64))
+    rest = np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
+    return told + (1 - told) * calibrated(rest, SLOPE, OFFSET)
 
 
 def speaker_posteriors(
@@ -63,15 +67,16 @@ def speaker_posteriors(
     estimator: Any,
     options: TimelineOptions,
     sharpness: float,
+    binding: Binding | None = None,
 ) -> Float64[np.ndarray, "n k"]:
     """How probable each speaker is in each cell, as far as the decoding knows."""
     if not estimator.n_speakers_ or not len(cells):
         return np.zeros((len(cells), estimator.n_speakers_))
-    states = states_of(estimator)
+    states = states_of(estimator, binding)
     rows = vectors.astype(np.float64)
     centroids = speaker_centroids(rows, sets, estimator.centroids_)
-    composed = compose_sets(estimator.compose, centroids, states.membership)
-    return posteriors(cells, squared_distances(rows, composed), states, options, sharpness)
+    costs = state_costs(rows, centroids, states, estimator, binding)
+    return posteriors(cells, costs, states, options, sharpness)
 
 
 def turn_shares(

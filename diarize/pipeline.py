@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.confidence import confidences
+from diarize.corrections import Corrections
+from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
 from diarize.errors import InputError
-from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW, refine
+from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.sets import SpeakerSets
-from diarize.timeline import TimelineOptions, Turn, annotate, tracks, turns
+from diarize.timeline import TimelineOptions
 from diarize.voiceprints import Voiceprints, rename, voiceprints
 
 if TYPE_CHECKING:
@@ -30,29 +31,6 @@ Activity = Callable[..., Float64[np.ndarray, "m 2"]]
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """A recording as clustering and decoding see it.
-
-    Attributes:
-        uri: its name.
-        duration: seconds of audio that were read.
-        speech: regions of speech, seconds.
-        coarse: vectors of the windows that are clustered.
-        fine: vectors of those that are decoded.
-        cells: the time for which each of the latter speaks, seconds.
-        device: what f ran on.
-    """
-
-    uri: str
-    duration: float
-    speech: Float64[np.ndarray, "m 2"]
-    coarse: Float32[np.ndarray, "windows p"]
-    fine: Float32[np.ndarray, "n p"]
-    cells: Float64[np.ndarray, "n 2"]
-    device: str
 
 
 @dataclass(frozen=True)
@@ -128,6 +106,8 @@ class Diarizer:
         hook: Hook | None = None,
         *,
         reference: Annotation | None = None,
+        corrections: Annotation | None = None,
+        known: Voiceprints | None = None,
     ) -> Annotation:
         """Diarize one recording.
 
@@ -135,14 +115,21 @@ class Diarizer:
             audio: a path, a file object, `(samples, sample_rate)`, or an opened recording.
             hook: called as `hook(step, done, total)` now and then.
             reference: the recording's true turns, for the backends that need them.
+            corrections: stretches of which a person says who speaks there: one labelled `name` is
+                a turn of that speaker, `!name` is none, `ONLY:name` is one and nobody else's. They
+                bind the result; a name that it has without them means that speaker.
+            known: voices to be called by their names.
 
         Returns:
-            Turns of SPEAKER_00, SPEAKER_01, ... by first appearance; its uri is the file's stem.
+            Turns of SPEAKER_00, SPEAKER_01, ... by first appearance, and of the names that are
+            given; its uri is the file's stem.
 
         Raises:
-            InputError: audio or options that cannot be used.
+            InputError: audio, options or corrections that cannot be used.
         """
-        return self.diarize(audio, hook, reference=reference).annotation
+        return self.diarize(
+            audio, hook, reference=reference, corrections=corrections, known=known
+        ).annotation
 
     @property
     def needs_reference(self) -> bool:
@@ -168,23 +155,26 @@ class Diarizer:
         hook: Hook | None = None,
         *,
         reference: Annotation | None = None,
+        corrections: Annotation | None = None,
+        known: Voiceprints | None = None,
     ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
         self.prepare()
         if self.needs_reference and reference is None:
             raise InputError(f"backend {self.backend} needs the true turns: give a reference")
-        embedded = self.embed(audio, hook)
+        embedded = self.embed(audio, hook, corrections)
         if hook:
             hook("clustering", 0, 1)
         estimator, notes = self.cluster(embedded, reference)
-        found, sets = self._turns(embedded, estimator)
-        annotation = annotate(found, embedded.uri)
-        sure = confidences(found, embedded.fine, embedded.cells, sets, estimator, self.timeline)
+        found = self._decode(embedded, estimator, known)
+        annotation = found.annotation(embedded.uri)
         if hook:
             hook("clustering", 1, 1)
         n_windows = len(embedded.coarse)
-        if not len(embedded.speech):
+        if not len(found.cells):
             notes.append("no speech found")
+        if corrections is not None:
+            notes += embedded.corrections.notes(corrections, annotation)
         if estimator.sampled_ is not None:
             notes.append(
                 f"clustered {estimator.sampled_} of {n_windows} windows; the others went to the "
@@ -197,29 +187,40 @@ class Diarizer:
             duration=embedded.duration,
             device=embedded.device,
             notes=tuple(notes),
-            voices=voiceprints(annotation, embedded.cells, embedded.fine),
-            confidence=dict(zip(tracks(found), sure.tolist(), strict=True)),
+            voices=voiceprints(annotation, found.cells, found.vectors),
+            confidence=found.confidence(self.timeline),
         )
 
-    def embed(self, audio: Source | Recording, hook: Hook | None = None) -> Embedded:
+    def embed(
+        self,
+        audio: Source | Recording,
+        hook: Hook | None = None,
+        corrections: Annotation | None = None,
+    ) -> Embedded:
         """Find speech and embed its windows, the part of the work that takes the time."""
         from diarize.embedding import embed_windows, place_windows
 
+        told = Corrections() if corrections is None else Corrections.of(corrections)
         model, device = self._model()
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         speech = self._speech(recording, hook)
+        told = told.within(recording.start, recording.start + recording.duration)
         coarse, _ = place_windows(speech, self.window, self.step)
         fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
-        vectors = embed_windows(model, recording, np.concatenate([coarse, fine]), hook)
-        coarse_vectors, fine_vectors = np.split(vectors, [len(coarse)])
+        unheard, unheard_cells = place_windows(told.unheard(speech), FINE_WINDOW, FINE_STEP)
+        vectors = embed_windows(model, recording, np.concatenate([coarse, fine, unheard]), hook)
+        of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
         return Embedded(
             uri=recording.uri,
             duration=recording.duration,
             speech=speech,
-            coarse=coarse_vectors,
-            fine=fine_vectors,
+            coarse=of_coarse,
+            fine=of_fine,
             cells=cells,
             device=device,
+            corrections=told,
+            unheard=of_unheard,
+            unheard_cells=unheard_cells,
         )
 
     def cluster(
@@ -239,17 +240,19 @@ class Diarizer:
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
-        found, _ = self._turns(embedded, estimator)
-        return annotate(found, embedded.uri)
+        return self._decode(embedded, estimator).annotation(embedded.uri)
 
-    def _turns(self, embedded: Embedded, estimator: Any) -> tuple[list[Turn], SpeakerSets]:
-        """The turns, and who was decoded in each cell."""
-        if estimator.needs_truth:
-            cells, sets = embedded.cells, estimator.sets_
-        else:
-            cells, sets = refine(embedded.fine, embedded.cells, estimator, self.timeline)
+    def _decode(
+        self, embedded: Embedded, estimator: Any, known: Voiceprints | None = None
+    ) -> Decoded:
         least = self.n_speakers or self.min_speakers or 0
-        return turns(cells, sets, self.timeline, least), sets
+        found = decode_turns(embedded, estimator, self.timeline, least)
+        if known is not None:
+            found = found.named_after(known)
+        if not embedded.corrections.claims:
+            return found
+        most = self.n_speakers or self.max_speakers
+        return decode_corrected(found, embedded, self.timeline, least, most)
 
     def _model(self) -> tuple[CompositionalEmbedding, str]:
         """The model and what it runs on, loaded once for all recordings."""

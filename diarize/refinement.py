@@ -9,6 +9,7 @@ from jaxtyping import Float, Float64
 
 from diarize.clustering.assignment import squared_distances, to_sphere
 from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.corrections.binding import Binding
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, cut_cells, decode
 
@@ -27,6 +28,7 @@ def refine(
     options: TimelineOptions,
     *,
     everybody: bool = True,
+    binding: Binding | None = None,
 ) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
     """Turn a clustering into sets over time.
 
@@ -41,6 +43,7 @@ def refine(
         options: of the decoding.
         everybody: whether each speaker of the clustering speaks in these cells; False: they are a
             part of what was clustered, and somebody may be silent there.
+        binding: what is known of the cells; None: nothing.
 
     Returns:
         The cells, with borders between different sets moved to where their costs cross, and the set
@@ -48,28 +51,55 @@ def refine(
     """
     if not estimator.n_speakers_ or not len(cells):
         return cells, SpeakerSets(np.zeros((len(cells), 0), bool))
-    states = states_of(estimator)
+    states = states_of(estimator, binding)
     rows = vectors.astype(np.float64)
     centroids = estimator.centroids_
     for i in range(ROUNDS):
-        composed = compose_sets(estimator.compose, centroids, states.membership)
-        costs = squared_distances(rows, composed)
+        costs = state_costs(rows, centroids, states, estimator, binding)
         path = decode(cells, costs, states, options)
         if everybody:
             path = _keep_everybody(path, costs, states)
         sets = states[path]
         if i + 1 < ROUNDS:
             centroids = speaker_centroids(rows, sets, centroids)
-    return cut_cells(cells, costs, path), sets
+    return cut_cells(cells, costs, path, None if binding is None else binding.alike), sets
 
 
-def states_of(estimator: Any) -> SpeakerSets:
-    """All sets of the speakers found, up to the estimator's largest.
+def states_of(estimator: Any, binding: Binding | None = None) -> SpeakerSets:
+    """All sets of the speakers found, up to the estimator's largest, and what must be possible.
 
     Only the single speakers where it knows no composition.
     """
-    largest = estimator.max_set_size if estimator.finds_overlap else 1
-    return SpeakerSets(enumerate_sets(estimator.n_speakers_, largest))
+    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, _largest(estimator)))
+    return states if binding is None else binding.states(states)
+
+
+def state_costs(
+    rows: Float64[np.ndarray, "n p"],
+    centroids: Float64[np.ndarray, "k p"],
+    states: SpeakerSets,
+    estimator: Any,
+    binding: Binding | None = None,
+) -> Float64[np.ndarray, "n m"]:
+    """What each state costs in each cell, per second.
+
+    Args:
+        rows: unit vectors of the cells' windows.
+        centroids: of the speakers.
+        states: those of `states_of`.
+        estimator: whose composition is used.
+        binding: what is known of the cells; a state that contradicts it is infinitely dear.
+    """
+    composed = np.zeros((len(states), centroids.shape[1]))  # nobody is where nothing is
+    somebody = states.sizes > 0
+    composed[somebody] = compose_sets(estimator.compose, centroids, states.membership[somebody])
+    costs = squared_distances(rows, composed)
+    return costs if binding is None else binding.forbid(costs, states, _largest(estimator))
+
+
+def _largest(estimator: Any) -> int:
+    """Size of the largest set that the decoding may find by itself."""
+    return int(estimator.max_set_size if estimator.finds_overlap else 1)
 
 
 def speaker_centroids(
@@ -100,6 +130,7 @@ def _keep_everybody(
         regret = costs - costs[np.arange(len(path)), path][:, None]
         for speaker in absent:  # singletons are the first states
             cell = regret[:, speaker].argmin()
-            path[cell] = speaker
+            if np.isfinite(regret[cell, speaker]):
+                path[cell] = speaker
             regret[cell] = np.inf  # no other absent speaker takes it
     return path

@@ -8,12 +8,12 @@ vectors: 0 to 4), and a change costs as much as staying wrong by one unit for `s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
@@ -156,15 +156,17 @@ def cut_cells(
     cells: Float64[np.ndarray, "n 2"],
     costs: Float64[np.ndarray, "n m"],
     path: Int64[np.ndarray, "n"],
+    movable: Bool[np.ndarray, "_"] | None = None,
 ) -> Float64[np.ndarray, "n 2"]:
     """Move the borders between cells of different sets to where the costs of the two cross.
 
     The cost of a set is known at the middle of each cell; between two middles it is taken as
-    linear.
+    linear. `movable` says which borders may move, that after the first cell first; None: all.
     """
     refined = cells.copy()
     touching = cells[1:, 0] - cells[:-1, 1] <= 1e-9
-    here = np.flatnonzero(touching & (path[1:] != path[:-1]))
+    moves = touching & (path[1:] != path[:-1])
+    here = np.flatnonzero(moves if movable is None else moves & movable)
     old, new = path[here], path[here + 1]
     # Positive once the new set fits better: before and after the border.
     before = costs[here, old] - costs[here, new]
@@ -184,6 +186,7 @@ def turns(
     sets: SpeakerSets,
     options: TimelineOptions,
     least: int = 0,
+    settled: Bool[np.ndarray, "n"] | None = None,
 ) -> list[Turn]:
     """Join cells into turns.
 
@@ -192,11 +195,14 @@ def turns(
         sets: who speaks in each.
         options: of which `min_turn` and `min_gap` are used.
         least: so many speakers keep a turn, however short their turns are.
+        settled: in which cells everybody keeps a turn; None: in none.
 
     Returns:
         Begin, end, speaker of each turn, sorted by begin, then speaker.
     """
     membership = _without_crumbs(cells, sets.membership, options.min_turn, least)
+    if settled is not None:
+        membership[settled] = sets.membership[settled]
     found = []
     for speaker in range(membership.shape[1]):
         spoken = cells[membership[:, speaker]]
@@ -250,25 +256,32 @@ def _without_crumbs(
     return kept
 
 
-def tracks(found: Sequence[Turn]) -> list[tuple[Segment, str]]:
+def name_turns(found: Sequence[Turn]) -> dict[int, str]:
+    """Call speakers SPEAKER_00, SPEAKER_01, ... in order of first appearance."""
+    order = dict.fromkeys(speaker for _, _, speaker in found)
+    return {speaker: f"SPEAKER_{n:02d}" for n, speaker in enumerate(order)}
+
+
+def tracks(
+    found: Sequence[Turn], names: Mapping[int, str] | None = None
+) -> list[tuple[Segment, str]]:
     """Where each turn stands in its annotation: segment and track, which is named as its speaker.
 
-    Speakers are SPEAKER_00, SPEAKER_01, ... in order of first appearance.
+    Args:
+        found: turns.
+        names: of the speakers; None: those of `name_turns`.
     """
     from pyannote.core import Segment
 
-    names: dict[int, str] = {}
-    return [
-        (Segment(begin, end), names.setdefault(speaker, f"SPEAKER_{len(names):02d}"))
-        for begin, end, speaker in found
-    ]
+    names = name_turns(found) if names is None else names
+    return [(Segment(begin, end), names[speaker]) for begin, end, speaker in found]
 
 
-def annotate(found: Sequence[Turn], uri: str) -> Annotation:
+def annotate(found: Sequence[Turn], uri: str, names: Mapping[int, str] | None = None) -> Annotation:
     """Name speakers as `tracks` does."""
     from pyannote.core import Annotation
 
     annotation = Annotation(uri=uri)
-    for segment, name in tracks(found):
+    for segment, name in tracks(found, names):
         annotation[segment, name] = name
     return annotation

@@ -6,7 +6,7 @@ Two centroids are compared by their cosine. Speakers of one recording are never 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -110,7 +110,8 @@ def name_speakers(
     """Name the speakers of recordings: the same person has the same name in all of them.
 
     Known voices get their names, strangers are SPEAKER_00, SPEAKER_01, ... by first appearance, in
-    the order of the recordings; a number that a known voice bears is passed over.
+    the order of the recordings; a number that a known voice bears is passed over. Speakers who have
+    a name that is no number keep it.
 
     Args:
         recordings: the speakers of each, by first appearance.
@@ -120,7 +121,7 @@ def name_speakers(
         For each recording, speaker to name.
     """
     known = known or Voiceprints()
-    given = [identify(found, known) for found in recordings]
+    given = [_identify_strangers(found, known) for found in recordings]
     speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
     names = [given[n].get(name) for n, name in speakers]
     persons = link(recordings, names)
@@ -133,6 +134,17 @@ def name_speakers(
             called[person] = next(strangers)
         result[n][name] = called[person]
     return result
+
+
+def _identify_strangers(found: Voiceprints, known: Voiceprints) -> dict[str, str]:
+    """Find known voices among those who have no name yet, and keep the names of the others."""
+    named = {name: name for name in found.names if not ANONYMOUS.fullmatch(name)}
+    return named | identify(_without(found, named), _without(known, named))
+
+
+def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:
+    rows = [row for row, name in enumerate(voices.names) if name not in names]
+    return Voiceprints(tuple(voices.names[row] for row in rows), voices.centroids[rows])
 
 
 def link(

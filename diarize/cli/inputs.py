@@ -23,6 +23,11 @@ def name_of(source: str) -> str:
     return "stdin" if source == "-" else re.sub(r"\s", "_", Path(source).stem)
 
 
+def channel_of(name: str) -> str:
+    """Name of the recording of which a recording of that name is a channel; "" if it is none."""
+    return name.rpartition(_CHANNEL)[0]
+
+
 def open_recordings(
     source: str, channels: str, start: float | None, end: float | None
 ) -> Iterator[Recording]:
@@ -79,9 +84,14 @@ class Turns:
         Raises:
             InputError: there are none.
         """
-        for known in (name, name.rpartition(_CHANNEL)[0]):
+        found = self.find(name)
+        if found is None:
+            raise InputError(f"{self.path}: no turns of {name}")
+        return found
+
+    def find(self, name: str) -> Annotation | None:
+        """Find the turns of a recording as `of` does; None: there are none."""
+        for known in (name, channel_of(name)):
             if known in self.annotations:
                 return self.annotations[known]
-        if self.of_all:
-            return next(iter(self.annotations.values()))
-        raise InputError(f"{self.path}: no turns of {name}")
+        return next(iter(self.annotations.values())) if self.of_all else None

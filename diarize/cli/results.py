@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.cli.targets import Targets
     from diarize.pipeline import Diarization, Diarizer
+    from diarize.voiceprints import Voiceprints
 
 
 @dataclass
@@ -59,11 +60,20 @@ class Result:
         return replace(self, found=self.found.renamed(names))
 
 
+@dataclass(frozen=True)
+class Told:
+    """What is told of one recording; None: nothing."""
+
+    truth: Annotation | None = None
+    corrections: Annotation | None = None
+    known: Voiceprints | None = None
+
+
 def run_one(
     diarizer: Diarizer,
     source: str,
     recording: Recording,
-    reference: Annotation | None,
+    told: Told,
     several: bool,
 ) -> Result:
     """Diarize a recording under a progress bar, which names it if it is one of several."""
@@ -71,7 +81,9 @@ def run_one(
 
     began = perf_counter()
     with progress(f"{recording.uri}: " if several else "") as hook:
-        found = diarizer.diarize(recording, hook, reference=reference)
+        found = diarizer.diarize(
+            recording, hook, reference=told.truth, corrections=told.corrections, known=told.known
+        )
     return Result(source, recording, found, perf_counter() - began)
 
 

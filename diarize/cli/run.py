@@ -140,6 +140,15 @@ def run(
         Path | None,
         typer.Option(metavar="FILE.rttm", help="True turns, for the backend `oracle`."),
     ] = None,
+    corrections: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.rttm",
+            help="What a person says of a few stretches, which binds the result: a speaker NAME is "
+            "heard there, !NAME is not, ONLY:NAME is and nobody else.",
+            show_default="none",
+        ),
+    ] = None,
     channels: Annotated[
         str,
         typer.Option(
@@ -181,11 +190,12 @@ def run(
     Writes RTTM to --out or standard output, and a summary to standard error.
     """
     from diarize.activity import SileroActivity
+    from diarize.cli.corrections import read_corrections
     from diarize.cli.inputs import Turns, open_recordings
     from diarize.cli.known import learn_known
     from diarize.cli.messages import error, note
     from diarize.cli.params import parse_params
-    from diarize.cli.results import Failures, Result, deliver, run_one
+    from diarize.cli.results import Failures, Result, Told, deliver, run_one
     from diarize.cli.speakers import export_speakers, require_export
     from diarize.cli.targets import Targets
     from diarize.pipeline import Diarizer
@@ -222,6 +232,9 @@ def run(
         raise InputError(f"backend {backend} needs the true turns: give --reference")
     if truth is not None and not diarizer.needs_reference:
         note(f"backend {backend} has no use for --reference")
+    corrected = None
+    if corrections is not None:
+        corrected = read_corrections(corrections, audio, linked=link_speakers)
     diarizer.prepare()
     voices = None
     if known:
@@ -232,12 +245,13 @@ def run(
     for path in audio:
         with failures.of(path):
             for recording in open_recordings(path, channels, start, end):
-                turns = None if truth is None else truth.of(recording.uri)
-                result = run_one(diarizer, path, recording, turns, several)
+                told = Told(
+                    None if truth is None else truth.of(recording.uri),
+                    None if corrected is None else corrected.find(recording.uri),
+                    None if link_speakers else voices,
+                )
+                result = run_one(diarizer, path, recording, told, several)
                 if not link_speakers:
-                    if voices is not None:
-                        (names,) = name_speakers([result.found.voices], voices)
-                        result = result.renamed(names)
                     deliver(result, diarizer, targets)
                 results.append(result)
     if link_speakers:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
-    from diarize.pipeline import Diarizer, Embedded
+    from diarize.decoding import Embedded
+    from diarize.pipeline import Diarizer
 
 TIMELINE_SPACE: dict[str, Sequence[Any]] = {
     "switch": (0.1, 0.05, 0.2),

@@ -1,0 +1,135 @@
+"""Corrections bind what is decoded, whatever the windows say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diarize.clustering import make
+from diarize.clustering.assignment import to_sphere
+from diarize.corrections import Claim, Corrections, Kind
+from diarize.decoding import Embedded, decode_corrected, decode_turns
+from diarize.embedding import place_windows
+from diarize.errors import InputError
+from diarize.timeline import TimelineOptions
+
+OPTIONS = TimelineOptions()
+NAMES = ("ann", "ben", "SPEAKER_00", "SPEAKER_01")
+
+
+def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return to_sphere(a + b)
+
+
+def embedded(corrections: Corrections, seed: int = 0) -> Embedded:
+    """Two voices take turns from 1 s to 9 s, with a pause from 5 s to 6 s."""
+    rng = np.random.default_rng(seed)
+    edges = np.concatenate([np.arange(1, 5.1, 0.2), np.arange(6, 9.1, 0.2)])
+    cells = np.stack([edges[:-1], edges[1:]], axis=1)
+    cells = cells[cells[:, 1] - cells[:, 0] < 0.3]
+    who = (cells[:, 0] > 3).astype(int) - (cells[:, 0] > 7.5)
+    vectors = to_sphere(np.eye(2, 8)[who] + rng.normal(0, 0.05, (len(cells), 8)))
+    speech = np.array([[1.0, 5.0], [6.0, 9.0]])
+    _, unheard = place_windows(corrections.unheard(speech), 1.4, 0.2)
+    strange = to_sphere(rng.normal(0, 1, (len(unheard), 8)))
+    return Embedded(
+        "talk", 10.0, speech, vectors.astype(np.float32), vectors.astype(np.float32), cells, "cpu",
+        corrections, strange.astype(np.float32), unheard,
+    )  # fmt: skip
+
+
+def fitted(recording: Embedded, backend: str = "gcr", d: int = 2):
+    model = make(backend, n_speakers=2, max_set_size=d, compose=mean, random_state=0)
+    return model.fit(recording.coarse)
+
+
+def heard(decoded, time: float) -> set[str]:
+    return {decoded.names[who] for begin, end, who in decoded.turns if begin <= time < end}
+
+
+def holds(claim: Claim, names: set[str]) -> bool:
+    return {
+        Kind.PRESENT: claim.name in names,
+        Kind.ABSENT: claim.name not in names,
+        Kind.ONLY: names == {claim.name},
+    }[claim.kind]
+
+
+claims = st.builds(
+    lambda start, length, name, kind: Claim(start / 20, (start + length) / 20, name, kind),
+    st.integers(0, 195),
+    st.integers(1, 60),
+    st.sampled_from(NAMES),
+    st.sampled_from(Kind),
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(claims, max_size=5), st.integers(1, 2), st.integers(0, 5))
+def test_every_claim_holds_to_the_instant(given_claims: list[Claim], d: int, least: int) -> None:
+    told = Corrections()
+    for claim in given_claims:
+        try:
+            told = Corrections((*told.claims, claim))
+        except InputError:
+            continue
+    told = told.within(0.0, 10.0)
+    recording = embedded(told)
+    free = decode_turns(recording, fitted(recording, d=d), OPTIONS)
+    found = decode_corrected(free, recording, OPTIONS, least)
+    borders = np.unique([t for turn in found.turns for t in turn[:2]] + list(told.borders))
+    borders = borders[np.append(True, np.diff(borders) > 1e-6)]  # RTTM knows no shorter times
+    for time in (borders[1:] + borders[:-1]) / 2:
+        names = heard(found, time)
+        for claim in told.claims:
+            if claim.start <= time < claim.end:
+                assert holds(claim, names), (claim, names, time)
+    assert found.turns == sorted(found.turns)
+    for _, _, who in found.turns:
+        assert who in found.names
+    sure = found.confidence(OPTIONS)
+    assert len(sure) == len(found.turns)
+    assert all(0 <= value <= 1 for value in sure.values())
+
+
+def test_without_claims_nothing_changes() -> None:
+    recording = embedded(Corrections())
+    free = decode_turns(recording, fitted(recording), OPTIONS)
+    found = decode_corrected(free, recording, OPTIONS)
+    assert found.turns == free.turns
+    assert {n: found.names[n] for n in free.names} == free.names
+
+
+def test_a_correction_speaks_for_the_rest() -> None:
+    """A third voice that was taken for the second is found wherever it speaks."""
+    recording = embedded(Corrections((Claim(6.2, 7.0, "carl", Kind.ONLY),)))
+    late = recording.cells[:, 0] >= 6
+    third = to_sphere(np.eye(3, 8)[1] * 0.8 + np.eye(3, 8)[2] * 0.6)
+    for vectors in (recording.fine, recording.coarse):
+        vectors[late] = third
+    free = decode_turns(recording, fitted(recording), OPTIONS)
+    assert heard(free, 8.5) == {"SPEAKER_01"}
+    found = decode_corrected(free, recording, OPTIONS)
+    assert heard(found, 6.5) == heard(found, 8.5) == {"carl"}
+    assert heard(found, 2.0) == {"SPEAKER_00"}
+    assert heard(found, 4.0) <= {"SPEAKER_01", "carl"}
+
+
+def test_what_a_person_says_is_certain() -> None:
+    recording = embedded(Corrections((Claim(1.0, 5.0, "ann", Kind.ONLY),)))
+    free = decode_turns(recording, fitted(recording), OPTIONS)
+    found = decode_corrected(free, recording, OPTIONS)
+    sure = {segment.start: value for (segment, _), value in found.confidence(OPTIONS).items()}
+    assert sure[1.0] == pytest.approx(1.0)
+    assert all(value < 0.95 for start, value in sure.items() if start > 5)
+
+
+def test_sets_larger_than_are_looked_for_where_a_person_hears_them() -> None:
+    said = tuple(Claim(2.0, 3.0, name) for name in ("ann", "ben", "carl"))
+    recording = embedded(Corrections(said))
+    free = decode_turns(recording, fitted(recording, "ac", d=1), OPTIONS)
+    found = decode_corrected(free, recording, OPTIONS)
+    assert heard(found, 2.5) == {"ann", "ben", "carl"}
+    assert len(heard(found, 1.5)) == len(heard(found, 4.0)) == 1
