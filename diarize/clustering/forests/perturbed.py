@@ -23,12 +23,16 @@ def symmetric_noise(
     like: Float[Tensor, "*batch n n"], samples: int, generator: torch.Generator | None = None
 ) -> Float[Tensor, "samples *batch n n"]:
     """Draw Z: standard normal for each pair i < j, symmetric, with a zero diagonal."""
+    n, device = like.shape[-1], like.device
+    i, j = torch.triu_indices(n, n, 1, device=device)
+    # A column for each pair, and one of zeros for the diagonal.
+    place = torch.full((n, n), len(i), device=device)
+    place[i, j] = place[j, i] = torch.arange(len(i), device=device)
     drawn = torch.randn(
-        samples, *like.shape, generator=generator, device=like.device, dtype=like.dtype
+        samples, *like.shape[:-2], len(i) + 1, generator=generator, device=device, dtype=like.dtype
     )
-    noise = (drawn + drawn.mT).mul_(0.5**0.5)
-    noise.diagonal(dim1=-2, dim2=-1).zero_()
-    return noise
+    drawn[..., -1] = 0
+    return drawn.gather(-1, place.flatten().expand(*drawn.shape[:-1], -1)).unflatten(-1, (n, n))
 
 
 def perturbed_forest(

@@ -194,7 +194,7 @@ def _labelled(
     first = leads & cannot.any(dim=-1)
     centre = first & (first.cumsum(dim=-1) == 1)
     between = first[..., :, None] & centre[..., None, :] & cannot
-    before = 2 * similarity.abs().amax() + 1
+    before = 2 * torch.stack(torch.aminmax(similarity)).abs().amax() + 1
     bias = before * must + 2 * before * (between | between.mT)
     joined, parents, weights = _prim((similarity + bias).reshape(-1, n, n))
     free = weights > 1.5 * before
