@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
 from diarize.clustering.dpgmm.niw import NIW, Gaussians
 from diarize.clustering.dpgmm.sampler import Sampler
+from diarize.clustering.dpgmm.settling import settled
 from diarize.clustering.dpgmm.starts import (
     PATIENCE,
     RANDOM_PATIENCE,
@@ -34,10 +35,11 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
     """Gaussian mixture that infers how many clusters there are, by sampling with sub-clusters.
 
     Chang and Fisher (2013), with the starts of sub-clusters of Winter, Dinari, Freifeld (2022).
-    The burn-in searches: in each iteration clusters may be split into their sub-clusters and pairs
-    be merged. The iterations after it draw from the posterior of the partition, exactly; they
-    change the number of clusters rarely. The answer is the partition of the highest posterior
-    that was seen.
+    The chain begins with halves of halves, as many as pay. The burn-in searches: in each iteration
+    clusters may be split into their sub-clusters and pairs be merged. The iterations after it draw
+    from the posterior of the partition, exactly; they change the number of clusters rarely. The
+    answer is the partition of the highest posterior that was seen, its rows moved to their
+    likeliest cluster.
 
     Args:
         alpha: concentration of the Dirichlet process; the larger, the more clusters.
@@ -232,7 +234,9 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
 def run(
     sampler: Sampler, n_iter: int, burn_in: int
 ) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, " iterations"]]:
-    """Run a chain: the labels of the highest ln p(z, x), and its values."""
+    """Run a chain: the labels of the highest ln p(z, x), settled, and its values."""
+    if burn_in:
+        sampler.begin()
     best, value = sampler.labels, -np.inf
     history = np.empty(n_iter)
     for iteration in range(n_iter):
@@ -248,6 +252,7 @@ def run(
         history[iteration] = sampler.log_joint()
         if history[iteration] > value:
             best, value = sampler.labels.clone(), history[iteration]
+    best = settled(sampler.passes, best, sampler.prior, sampler.alpha)
     return best.cpu().numpy(), history
 
 

@@ -55,13 +55,16 @@ def log_merge_ratio(
     return np.asarray(back - log_split_ratio(prior, one, other, alpha))
 
 
+def log_terms(prior: NIW, clusters: Statistics, alpha: float) -> Float64[Array, " K"]:
+    """What each cluster, none of them empty, adds to ln p(z, x), up to a constant of n."""
+    return np.asarray(np.log(alpha) + gammaln(clusters.counts) + prior.log_marginal(clusters))
+
+
 def log_joint(prior: NIW, clusters: Statistics, alpha: float) -> float:
     """Ln p(z, x): Chinese restaurant process times marginal likelihoods; no cluster is empty.
 
     Up to the constant ln p(x) it is the log posterior of the partition.
     """
-    n, K = clusters.counts.sum(), len(clusters.counts)
-    partition = (
-        K * np.log(alpha) + gammaln(clusters.counts).sum() + gammaln(alpha) - gammaln(n + alpha)
-    )
-    return float(partition + prior.log_marginal(clusters).sum())
+    n = clusters.counts.sum()
+    terms = log_terms(prior, clusters, alpha)
+    return float(terms.sum() + gammaln(alpha) - gammaln(n + alpha))

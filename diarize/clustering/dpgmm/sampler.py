@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
+from diarize.clustering.dpgmm.beginning import Tree
 from diarize.clustering.dpgmm.moves import (
     log_joint,
     log_random_halves,
@@ -23,13 +24,11 @@ from diarize.clustering.dpgmm.moves import (
     split_ratio_of_gain,
 )
 from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import PATIENCE, Start
-from diarize.clustering.dpgmm.statistics import Features, Statistics, blocks
+from diarize.clustering.dpgmm.statistics import Statistics, blocks
 
 Array = np.ndarray
-
-CACHED_VALUES = 2**24
-"""Features that are kept from sweep to sweep at most (128 MB); more are made anew each time."""
 
 
 class Sampler:
@@ -41,7 +40,8 @@ class Sampler:
         alpha: concentration of the Dirichlet process.
         start: how halves of new clusters begin.
         generator: what draws.
-        patience: sweeps after which the halves of a cluster begin anew, if nobody split by them.
+        patience: sweeps after which the halves of a new cluster begin anew, if nobody split by
+            them.
         block_rows: rows worked on at a time; None: as many as fit.
 
     Attributes:
@@ -61,18 +61,17 @@ class Sampler:
     ) -> None:
         import torch
 
-        self.rows, self.prior, self.alpha, self.start = rows, prior, alpha, start
-        self.features = Features(rows.shape[1], prior.full)
-        self.generator, self.patience = generator, patience
-        self._torch, self._block_rows = torch, block_rows
+        self.passes = Passes(rows, prior.full, block_rows)
+        self.features = self.passes.features
+        self.prior, self.alpha, self.start = prior, alpha, start
+        self.generator, self.patience, self._torch = generator, patience, torch
         self._noise = torch.Generator(rows.device)
         self._noise.manual_seed(int(generator.integers(2**62)))
-        few = len(rows) * self.features.size <= CACHED_VALUES
-        self._cached = self.features.of(rows) if few else None
         self.labels = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
         self.halves = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
         self._sums = np.zeros((1, 2, self.features.size))
         self._ages = np.zeros(1, np.int64)
+        self._waits = np.full(1, patience)
         self._begin(np.zeros(1, np.int64))
 
     @property
@@ -89,6 +88,14 @@ class Sampler:
         """Ln p(z, x): the log posterior of the partition, up to a constant."""
         return log_joint(self.prior, self.clusters, self.alpha)
 
+    def begin(self) -> None:
+        """Begin with the best cut of a tree of halves, instead of with one cluster."""
+        tree = Tree(self.passes, self.prior, self.alpha, self.start, self.generator)
+        self.labels = tree.partition()
+        K = int(self.labels.max()) + 1
+        self._resize(np.zeros(K, np.int64))
+        self._begin(np.arange(K))
+
     # The restricted Gibbs sampler.
 
     def sweep(self) -> None:
@@ -102,24 +109,14 @@ class Sampler:
         shares = draw.standard_gamma(inner.counts + self.alpha / 2)
         inside[:, 0] += np.log(np.maximum(shares, np.finfo(np.float64).tiny))
         odds = inside.reshape(K, 2, -1)
-        labels = self._draw_labels(weights)
+        n, device = len(self.labels), self.labels.device
+        luck = self._torch.rand(n, generator=self._noise, device=device)
+        labels = self.passes.draw(weights, 1 - luck)
         self._keep_alive(labels)
-        self._draw_halves(labels, odds[:, 1] - odds[:, 0])
+        luck = self._torch.rand(n, generator=self._noise, device=device, dtype=self._torch.float64)
+        self.halves, self._sums = self.passes.draw_halves(labels, odds[:, 1] - odds[:, 0], luck)
+        self.labels = labels
         self._ages += 1
-
-    def _draw_labels(self, weights: Array) -> Any:
-        torch = self._torch
-        W = torch.from_numpy(weights).to(self.rows.device).T.contiguous()
-        labels = torch.empty_like(self.labels)
-        for block in self._blocks(weights.shape[0]):
-            scores = self._features(block) @ W
-            # Gumbel-max: -ln(-ln u) makes the argmax a draw.
-            noise = torch.rand(
-                scores.shape, generator=self._noise, device=scores.device, dtype=torch.float32
-            )
-            scores -= noise.log_().neg_().log_()
-            labels[block] = scores.argmax(dim=1)
-        return labels
 
     def _keep_alive(self, labels: Any) -> None:
         """Undo what would empty a cluster: this sampler is restricted to K clusters.
@@ -134,21 +131,6 @@ class Sampler:
         for last, k in lasts:
             if not bool((labels[:last] == k).any()):
                 labels[last] = k
-
-    def _draw_halves(self, labels: Any, odds: Array) -> None:
-        torch = self._torch
-        O = torch.from_numpy(odds).to(self.rows.device)  # noqa: E741
-        K, F = odds.shape
-        noise = torch.rand(len(labels), generator=self._noise, device=O.device, dtype=torch.float64)
-        halves = torch.empty_like(self.halves)
-        sums = torch.zeros((2 * K, F), dtype=torch.float64, device=O.device)
-        for block in self._blocks(F):
-            phi = self._features(block)
-            scores = (phi * O[labels[block]]).sum(dim=1)
-            halves[block] = scores > -torch.logit(noise[block])
-            sums.index_add_(0, 2 * labels[block] + halves[block], phi)
-        self.labels, self.halves = labels, halves
-        self._sums = sums.cpu().numpy().reshape(K, 2, F)
 
     # Splits and merges.
 
@@ -167,7 +149,9 @@ class Sampler:
         table[chosen, 1] = K + np.arange(m)
         self._relabel(table)
         self._resize(np.concatenate([np.arange(K), chosen]))
-        self._begin(np.concatenate([chosen, K + np.arange(m)]))
+        new = np.concatenate([chosen, K + np.arange(m)])
+        self._waits[new] = self.patience
+        self._begin(new)
 
     def merge(self) -> None:
         """Propose to merge every pair, each cluster at most once (17, in full).
@@ -210,21 +194,25 @@ class Sampler:
             into[b] = a
             whole = self._sums[[a, b]].sum(axis=1)
             self._sums[a] = whole
-            self._ages[a] = 0
+            self._ages[a], self._waits[a] = 0, self.patience
         merged = np.isin(np.arange(K), np.array(pairs))
         codes = self.labels.cpu().numpy()
         second = np.where(merged[codes], into[codes] != codes, self.halves.cpu().numpy())
-        self.halves = self._torch.from_numpy(second).to(self.rows.device)
+        self.halves = self._torch.from_numpy(second).to(self.labels.device)
         stays = np.flatnonzero(into == np.arange(K))
         places = np.searchsorted(stays, into)
-        self.labels = self._torch.from_numpy(places[codes]).to(self.rows.device)
+        self.labels = self._torch.from_numpy(places[codes]).to(self.labels.device)
         self._resize(stays)
 
     def restart(self) -> None:
-        """Begin the halves anew where they have degenerated: one is empty, or they lead nowhere."""
+        """Begin the halves anew where they have degenerated: one is empty, or they lead nowhere.
+
+        A cluster whose halves led nowhere waits twice as long for the next ones.
+        """
         counts = self._sums[:, :, 0]
-        degenerate = (counts.min(axis=1) == 0) | (self._ages >= self.patience)
-        self._begin(np.flatnonzero(degenerate & (counts.sum(axis=1) > 1)))
+        stale = self._ages >= self._waits
+        self._waits[stale] *= 2
+        self._begin(np.flatnonzero((stale | (counts.min(axis=1) == 0)) & (counts.sum(axis=1) > 1)))
 
     def exchange(self) -> None:
         """Propose to part or to join the clusters of two random rows, in detailed balance.
@@ -232,7 +220,7 @@ class Sampler:
         A random split and the merge that undoes it. Two rows drawn by the same rule lead there
         and back, and either naming of the halves gives the same split: hence the factor 2.
         """
-        n = len(self.rows)
+        n = len(self.labels)
         if n < 2:
             return
         i, j = (int(row) for row in self.generator.choice(n, 2, replace=False))
@@ -248,10 +236,10 @@ class Sampler:
         members = self._torch.nonzero(self.labels == a)[:, 0]
         share = self.generator.beta(self.alpha / 2, self.alpha / 2)
         drawn = self._torch.from_numpy(self.generator.random(len(members)) < share)
-        halves = drawn.to(self.rows.device)
+        halves = drawn.to(self.labels.device)
         if bool(halves[members == i]) == bool(halves[members == j]):
             return
-        sums = self._sum_halves(members, halves)
+        sums = self.passes.sums(halves.long(), 2, members)
         inner = self.features.statistics(sums[:, None])
         forth = log_random_halves(inner[0].counts, inner[1].counts, self.alpha) + np.log(2)
         if luck < (log_split_ratio(self.prior, inner[0], inner[1], self.alpha) - forth)[0]:
@@ -266,34 +254,14 @@ class Sampler:
         for k in clusters:
             members = self._torch.nonzero(self.labels == int(k))[:, 0]
             if len(members) > 1:
-                self.halves[members] = self.start(self.rows[members], self.generator)
-            self._sums[k] = self._sum_halves(members, self.halves[members])
+                self.halves[members] = self.start(self.passes.rows[members], self.generator)
+            self._sums[k] = self.passes.sums(self.halves[members].long(), 2, members)
         self._ages[clusters] = 0
 
-    def _sum_halves(self, members: Any, halves: Any) -> Array:
-        """Sums of the features of some rows, (2, F)."""
-        torch = self._torch
-        sums = torch.zeros((2, self.features.size), dtype=torch.float64, device=self.rows.device)
-        for block in blocks(len(members), self.features.size):
-            which = members[block]
-            phi = (
-                self.features.of(self.rows[which]) if self._cached is None else self._cached[which]
-            )
-            sums.index_add_(0, halves[block].long(), phi)
-        return sums.cpu().numpy()
-
     def _relabel(self, table: Array) -> None:
-        names = self._torch.from_numpy(table.reshape(-1)).to(self.rows.device)
+        names = self._torch.from_numpy(table.reshape(-1)).to(self.labels.device)
         self.labels = names[2 * self.labels + self.halves]
 
     def _resize(self, origins: Array) -> None:
         self._sums = self._sums[origins]
-        self._ages = self._ages[origins]
-
-    def _blocks(self, values: int) -> Any:
-        return blocks(len(self.rows), max(values, self.features.size), self._block_rows)
-
-    def _features(self, block: slice) -> Any:
-        if self._cached is not None:
-            return self._cached[block]
-        return self.features.of(self.rows[block])
+        self._ages, self._waits = self._ages[origins], self._waits[origins]
