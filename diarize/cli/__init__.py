@@ -16,7 +16,19 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from diarize.cli import backends, cluster, embed, plot, run, score, simulate, stream, train, tune
+from diarize.cli import (
+    adapt,
+    backends,
+    cluster,
+    embed,
+    plot,
+    run,
+    score,
+    simulate,
+    stream,
+    train,
+    tune,
+)
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
 from diarize.version import __version__
 
@@ -34,6 +46,7 @@ for command in (
     backends.backends,
     simulate.simulate,
     tune.tune,
+    adapt.adapt,
 ):
     app.command()(command)
 app.add_typer(train.app, name="train")

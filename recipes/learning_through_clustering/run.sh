@@ -4,15 +4,16 @@
 # clusters from collapsing, on the digits of scikit-learn, on speakers, and on MNIST or Fashion-MNIST.
 # Stages 4 and 5: "Differentiable Clustering with Perturbed Spanning Forests": few labels and withheld classes
 # (figure 4), on digits and speakers; f and g trained with the forest's loss, alone and added.
-#   recipes/learning_through_clustering/run.sh [--speech DIR] [--idx DIR] [--work DIR] [--seeds 5]
+#   recipes/learning_through_clustering/run.sh [--speech DIR] [--noise DIR] [--idx DIR] [--work DIR] [--seeds 5]
 #     [--methods "combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none"]
 #     [--levels "0 1 2 3"] [--epochs 40] [--forest-steps 400] [--smoke] [--stage N] [--stop-stage N]
+# Stage 6: `diarize adapt` on ten conversations over a telephone, or in a room, judged on ten others.
 # --idx: a folder with train-images-idx3-ubyte[.gz] and train-labels-idx1-ubyte[.gz]. --speech: a folder
 # with a speakers.tsv. Without them, their stages are left out. Finished runs are skipped.
 set -euo pipefail
-speech='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 forest_steps=400 smoke=false
+speech='' noise='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 forest_steps=400 smoke=false
 methods='combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none'
-stage=0 stop_stage=5
+stage=0 stop_stage=6
 . "$(dirname "$0")/../steps/parse_options.sh"
 if [ "$smoke" = true ]; then
   seeds=1 levels='0 3' epochs=2 forest_steps=3 methods='combination concrete-k-means none'
@@ -46,4 +47,27 @@ if wanted 4 'few labels and withheld classes (figure 4)'; then
 fi
 if [ -n "$speech" ] && wanted 5 'f and g with the forest as a loss'; then
   python "$here/forest_training.py" --speech "$speech" --work "$work/forest" --steps "$forest_steps"
+fi
+if [ -n "$speech" ] && wanted 6 'adaptation'; then
+  for split in dev-a dev-b; do
+    made="$work/conversations/$split"
+    mkdir -p "$work/conversations"
+    [ -e "$made.tsv" ] || diarize simulate "$speech" --split "$split" ${noise:+--noise "$noise"} \
+      --speakers 2-5 --conversations 20 --seconds 60 --overlap 0.08 --seed 1 --out "$made" > "$made.tsv"
+    for channel in telephone room; do
+      own="$work/$channel/$split"
+      log "$channel, $split"
+      python "$here/channels.py" "$channel" "$made" "$own"
+      cat "$own"/conversation_01?.rttm > "$own/reference.rttm"
+      diarize adapt "$own"/conversation_00?.wav --backend gcr --out "$own/adapted.safetensors"
+      for model in shipped adapted; do
+        weights=lstm-compositional
+        if [ "$model" = adapted ]; then weights="$own/adapted.safetensors"; fi
+        diarize run "$own"/conversation_01?.wav --backend gcr --model "$weights" --out "$own/$model/" \
+          2> "$own/$model.log"
+        diarize score "$own/reference.rttm" "$own/$model" --json > "$own/$model.json"
+      done
+    done
+  done
+  python "$here/gains.py" "$work"
 fi

@@ -1,0 +1,80 @@
+"""`diarize adapt`: the embedding, adapted to somebody's own recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diarize.cli.options import DeviceOption, ModelOption, SeedOption
+
+if TYPE_CHECKING:
+    from diarize.training.adaptation import Adaptation
+
+
+def adapt(
+    recordings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECORDINGS...",
+            help="Of the kind that is to be diarized: ten minutes or more, two speakers or more.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="MODEL.safetensors", help="Where the adapted model goes."),
+    ],
+    backend: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Clustering of the first pass; see `diarize backends`."),
+    ] = "ckm",
+    steps: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Most steps of training; it ends where nothing is gained."
+        ),
+    ] = 120,
+    model: ModelOption = "lstm-compositional",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
+) -> None:
+    """Adapt the embedding to your own recordings, without labels; `diarize run --model` takes it.
+
+    Says on standard error what is expected to be gained. Where that is nothing, --out is the model
+    as it was.
+    """
+    from diarize.audio import open_recording
+    from diarize.cli.messages import note
+    from diarize.cli.progress import progress
+    from diarize.cli.targets import refuse_recording
+    from diarize.embedding import save_model
+    from diarize.files import require_writable
+    from diarize.pipeline import Diarizer
+    from diarize.training.adaptation import AdaptationConfig
+    from diarize.training.adaptation import adapt as adapt_model
+
+    require_writable(out)
+    refuse_recording(out, recordings, "the model")
+    opened = [open_recording(path) for path in recordings]
+    diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
+    with progress() as hook:
+        found = adapt_model(opened, diarizer, AdaptationConfig(steps=steps), hook)
+    save_model(found.model, out)
+    for line in _told(found):
+        note(line)
+    note(f"{'the adapted' if found.steps else 'the unchanged'} model is in {out}")
+
+
+def _told(found: Adaptation) -> list[str]:
+    """What was learned from, and what is expected of it."""
+    if not len(found.before.right):
+        return ["no recording in which two speakers surely speak alone: there is nothing to learn"]
+    speech = f"{found.seconds / 60:.1f} minutes in which one speaker surely speaks"
+    before, after = (100 * answers.right.mean() for answers in (found.before, found.after))
+    what = "held-out windows, alone and mixed, that go to their speakers"
+    if found.steps:
+        gain = f"expected: {after:.1f} % after {before:.1f} % of {what}, by the first pass"
+    else:
+        gain = f"nothing is expected to be gained: {before:.1f} % of {what}, as before"
+    return [f"learned from {found.speakers} speakers, {speech}", gain]

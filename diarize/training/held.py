@@ -1,0 +1,112 @@
+"""What single speakers say in recordings, by a first pass of diarization. Names are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE, Recording
+from diarize.pipeline import Diarization, Diarizer, Hook
+
+SUREST = 0.8
+"""Least confidence of a turn that is believed."""
+
+EDGE = 0.1
+"""Seconds that are left out at the ends of a turn, where its speaker is in doubt."""
+
+CHUNK = 3.0
+"""Seconds of a chunk, about: longer turns are cut into several."""
+
+SHORTEST = 1.4
+"""Seconds of the shortest chunk: it holds one of the windows that are decoded."""
+
+LEAST = 5.0
+"""Seconds that a speaker must hold to count as one."""
+
+MOST = 120.0
+"""Seconds of a speaker of one recording that are kept, which bounds the memory."""
+
+Chunk = Float32[np.ndarray, "_"]
+
+
+@dataclass(frozen=True)
+class HeldSpeech:
+    """One recording's speech that single speakers surely hold.
+
+    Attributes:
+        uri: of the recording.
+        speakers: the chunks of each speaker, 16 kHz, in order of time.
+    """
+
+    uri: str
+    speakers: tuple[tuple[Chunk, ...], ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all speakers."""
+        return sum(len(chunk) for chunks in self.speakers for chunk in chunks) / SAMPLE_RATE
+
+    def parted(self) -> tuple[HeldSpeech, HeldSpeech]:
+        """Two thirds of each speaker's chunks, and every third one, with one at least on each side.
+
+        A speaker of one chunk is on the first side alone, and there is no chunk in his place.
+        """
+        parts: tuple[list[tuple[Chunk, ...]], list[tuple[Chunk, ...]]] = ([], [])
+        for chunks in self.speakers:
+            third = [i % 3 == 2 or len(chunks) == 2 == i + 1 for i in range(len(chunks))]
+            for side, part in enumerate(parts):
+                part.append(tuple(c for c, t in zip(chunks, third, strict=True) if t == side))
+        return HeldSpeech(self.uri, tuple(parts[0])), HeldSpeech(self.uri, tuple(parts[1]))
+
+
+def held_speech(diarizer: Diarizer, recording: Recording, hook: Hook | None = None) -> HeldSpeech:
+    """Diarize a recording, and take what is surely said by one speaker alone."""
+    found = diarizer.diarize(recording, hook)
+    spans = [held_spans(found, speaker) for speaker in found.annotation.labels()]
+    enough = [s for s in spans if sum(end - begin for begin, end in s) >= LEAST]
+    return HeldSpeech(recording.uri, tuple(tuple(c) for c in read_spans(recording, enough)))
+
+
+def held_spans(found: Diarization, speaker: str) -> list[tuple[float, float]]:
+    """When a speaker surely speaks alone, seconds: stretches of `SHORTEST` to 1.5 `CHUNK`."""
+    from pyannote.core import Timeline
+
+    overlap = found.annotation.get_overlap()
+    spans: list[tuple[float, float]] = []
+    left = MOST
+    for segment, track, label in found.annotation.itertracks(yield_label=True):
+        if label != speaker or found.confidence.get((segment, track), 1.0) < SUREST:
+            continue
+        for alone in Timeline([segment]).extrude(overlap):
+            begin, end = alone.start + EDGE, min(alone.end - EDGE, alone.start + EDGE + left)
+            if end - begin < SHORTEST:
+                continue
+            edges = np.linspace(begin, end, max(1, round((end - begin) / CHUNK)) + 1).tolist()
+            spans += pairwise(edges)
+            left -= end - begin
+    return spans
+
+
+def read_spans(
+    recording: Recording, spans: Sequence[Sequence[tuple[float, float]]]
+) -> list[list[Chunk]]:
+    """The samples of spans, seconds in the recording's time, in one pass over its blocks."""
+    wanted = [
+        (round((begin - recording.start) * SAMPLE_RATE), round((end - begin) * SAMPLE_RATE))
+        for own in spans
+        for begin, end in own
+    ]
+    chunks = [np.zeros(length, np.float32) for _, length in wanted]
+    at = 0
+    for block in recording.blocks():
+        for (first, length), chunk in zip(wanted, chunks, strict=True):
+            begin, end = max(first, at), min(first + length, at + len(block))
+            if begin < end:
+                chunk[begin - first : end - first] = block[begin - at : end - at]
+        at += len(block)
+    rest = iter(chunks)
+    return [[next(rest) for _ in own] for own in spans]

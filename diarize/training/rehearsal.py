@@ -1,0 +1,141 @@
+"""How well a model tells the speakers of recordings apart, on mixtures made of the recordings.
+
+Nobody knows the truth of the recordings. What a first pass is sure of serves instead: a speaker's
+reference is the mean of f over windows of some chunks; the questions are windows of other chunks,
+alone, and mixed in pairs at about equal level; the candidates are all speakers of the recording and
+g of all pairs. The answer is a probability of the right candidate, a softmax of squared distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Float64, Int64
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from diarize.audio import SAMPLE_RATE
+from diarize.embedding.model import CompositionalEmbedding
+from diarize.features import mfcc, subtract_mean
+from diarize.training.held import Chunk, HeldSpeech
+from diarize.training.losses import compose_all
+
+SECONDS = 1.4
+"""Of a window: those that are decoded are as long."""
+
+SIGMA = 0.1
+"""Variance of a window around its candidate: it makes distances of unit vectors probabilities."""
+
+REFERENCES, SINGLES = 8, 6  # windows of each speaker
+PAIRS = 24  # windows of each recording
+LEVELS = 3.0  # decibels: standard deviation of the first voice over the second
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How the questions were answered, one row for each.
+
+    Attributes:
+        right: whether the right candidate was the likeliest.
+        log_likelihood: of the right candidate.
+    """
+
+    right: Float64[np.ndarray, " questions"]
+    log_likelihood: Float64[np.ndarray, " questions"]
+
+
+@dataclass(frozen=True)
+class Exam:
+    """The questions about one recording, as MFCC."""
+
+    references: Float32[np.ndarray, "speakers references frames 32"]
+    questions: Float32[np.ndarray, "questions frames 32"]
+    expected: Int64[np.ndarray, " questions"]  # among the speakers, then all pairs
+
+
+class Rehearsal:
+    """Questions about recordings, drawn once; recordings without two speakers have none."""
+
+    def __init__(
+        self, taught: Sequence[HeldSpeech], asked: Sequence[HeldSpeech], seed: int
+    ) -> None:
+        rng = np.random.default_rng([seed, 5])
+        drawn = [_exam(one, other, rng) for one, other in zip(taught, asked, strict=True)]
+        self.exams = [exam for exam in drawn if exam is not None]
+
+    def __len__(self) -> int:
+        return sum(len(exam.expected) for exam in self.exams)
+
+    def answer(self, model: CompositionalEmbedding) -> Answers:
+        """Ask a model everything."""
+        right, likelihoods = [], []
+        with torch.inference_mode():
+            for exam in self.exams:
+                places = normalize(embed(model, exam.references).mean(dim=1), dim=-1)
+                candidates = compose_all(model.compose, places[None], 2)[0]
+                cosines = embed(model, exam.questions) @ candidates.T
+                # |a - b|^2 = 2 - 2 a.b on the sphere.
+                logs = (cosines / SIGMA).log_softmax(dim=1).cpu().double().numpy()
+                right.append(logs.argmax(axis=1) == exam.expected)
+                likelihoods.append(logs[np.arange(len(logs)), exam.expected])
+        nothing = [np.zeros(0)]
+        return Answers(
+            np.concatenate(right or nothing).astype(np.float64),
+            np.concatenate(likelihoods or nothing),
+        )
+
+
+def embed(
+    model: CompositionalEmbedding, features: Float32[np.ndarray, "*batch frames 32"]
+) -> Float[Tensor, "*batch dim"]:
+    """Vectors of windows, on the model's device."""
+    batch = features.shape[:-2]
+    flat = torch.from_numpy(features.reshape(-1, *features.shape[-2:]))
+    return model(flat.to(next(model.parameters()).device)).reshape(*batch, -1)
+
+
+def cut(chunk: Chunk, length: int, rng: np.random.Generator) -> Chunk:
+    """Cut a window out of a chunk at random; a shorter chunk is repeated."""
+    begin = int(rng.integers(max(1, len(chunk) - length + 1)))
+    return np.resize(chunk[begin : begin + length], length)
+
+
+def mixed(first: Chunk, second: Chunk, rng: np.random.Generator) -> Chunk:
+    """Two voices at once, brought to about one level."""
+    decibels = float(rng.normal(0.0, LEVELS))
+    first_rms, second_rms = (float(np.sqrt(np.square(c).mean())) + 1e-6 for c in (first, second))
+    return first + second * np.float32(first_rms / second_rms * 10 ** (decibels / 20))
+
+
+def features_of(windows: Sequence[Chunk]) -> Float32[np.ndarray, "windows frames 32"]:
+    """MFCC of windows of one length, as f takes them."""
+    return subtract_mean(mfcc(np.stack(windows)))
+
+
+def _exam(taught: HeldSpeech, asked: HeldSpeech, rng: np.random.Generator) -> Exam | None:
+    known = [
+        (a, b) for a, b in zip(taught.speakers, asked.speakers, strict=True) if len(a) and len(b)
+    ]
+    if len(known) < 2:
+        return None
+    length = round(SECONDS * SAMPLE_RATE)
+
+    def window(chunks: Sequence[Chunk]) -> Chunk:
+        return cut(chunks[int(rng.integers(len(chunks)))], length, rng)
+
+    references = [[window(own) for _ in range(REFERENCES)] for own, _ in known]
+    questions = [window(other) for _, other in known for _ in range(SINGLES)]
+    expected = [j for j in range(len(known)) for _ in range(SINGLES)]
+    pairs = [(i, j) for i in range(len(known)) for j in range(i + 1, len(known))]
+    for chosen in rng.integers(len(pairs), size=PAIRS).tolist():
+        i, j = pairs[chosen]
+        questions.append(mixed(window(known[i][1]), window(known[j][1]), rng))
+        expected.append(len(known) + chosen)
+    return Exam(
+        np.stack([features_of(own) for own in references]),
+        features_of(questions),
+        np.array(expected, dtype=np.int64),
+    )

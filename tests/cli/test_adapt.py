@@ -1,0 +1,87 @@
+"""`diarize adapt`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from diarize.audio import Recording
+from diarize.embedding import load_model
+from diarize.pipeline import Diarizer
+from diarize.training import adaptation
+from diarize.training.held import HeldSpeech, read_spans
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _two_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a model that has learned nothing cannot find: who speaks in the first 12 seconds."""
+
+    def held_speech(diarizer: Diarizer, recording: Recording) -> HeldSpeech:
+        diarizer.diarize(recording)
+        spans = [[(1.0, 3.0), (3.0, 5.0)], [(6.5, 8.5), (9.0, 11.0)]]
+        return HeldSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
+
+    monkeypatch.setattr(adaptation, "held_speech", held_speech)
+
+
+def adapt(cli: Cli, talk: Path, model: Path, out: Path, *more: object) -> Any:
+    options = ["--backend", "ac", "--steps", 40, "--model", model, "--out", out]
+    return cli("adapt", talk, *options, *more)
+
+
+def test_an_adapted_model_that_run_takes(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptation, "_surely_better", lambda before, after: True)
+    out = tmp_path / "mine.safetensors"
+    result = adapt(cli, talk, tiny_weights, out)
+    assert result.status == 0, result.err
+    assert result.out == ""
+    assert "learned from 2 speakers, 0.1 minutes" in result.err
+    assert "expected: " in result.err
+    assert str(out) in result.err
+    assert load_model(out).config == load_model(tiny_weights).config
+    assert cli("run", talk, "--backend", "ac", "--model", out).status == 0
+    again = tmp_path / "again.safetensors"
+    assert adapt(cli, talk, tiny_weights, again).status == 0
+    assert out.read_bytes() == again.read_bytes()
+
+
+def test_nothing_to_gain_is_said_and_the_model_is_as_it_was(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptation, "_surely_better", lambda before, after: False)
+    out = tmp_path / "same.safetensors"
+    result = adapt(cli, talk, tiny_weights, out)
+    assert result.status == 0
+    assert "nothing is expected to be gained" in result.err
+    assert "the unchanged model" in result.err
+    for name, value in load_model(out).state_dict().items():
+        assert torch.equal(value, load_model(tiny_weights).state_dict()[name])
+
+
+def test_a_recording_of_one_person_teaches_nothing(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptation, "held_speech", lambda *_: HeldSpeech("talk", ()))
+    result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
+    assert result.status == 0
+    assert "no recording in which two speakers surely speak alone" in result.err
+
+
+def test_what_cannot_be_used_is_refused(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.safetensors"
+    adapt(cli, tmp_path / "no.wav", tiny_weights, out).assert_refused("no.wav")
+    adapt(cli, talk, tmp_path / "no.model", out).assert_refused("no.model")
+    adapt(cli, talk, tiny_weights, tmp_path / "no" / "out").assert_refused("no/out")
+    adapt(cli, talk, tiny_weights, talk).assert_refused("is the recording")
+    adapt(cli, talk, tiny_weights, out, "--backend", "oracle").assert_refused("true turns")
+    assert not out.exists()

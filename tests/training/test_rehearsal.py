@@ -1,0 +1,69 @@
+"""The rehearsal: questions about held-out chunks, with sounds that anybody can tell apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
+from diarize.training.held import HeldSpeech
+from diarize.training.rehearsal import PAIRS, SINGLES, Rehearsal, cut, embed, features_of, mixed
+
+
+def sounds(seed: int, uri: str = "x", speakers: int = 3) -> HeldSpeech:
+    """Speakers who are noise that comes and goes, each at a rate of its own."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(40_000) / 16_000
+    found = []
+    for s in range(speakers):
+        chunks = []
+        for _ in range(2):
+            phase = rng.uniform(0, 2 * np.pi)
+            swell = np.exp(3 * np.sin(2 * np.pi * 1.5 * 3**s * time + phase))
+            chunk = swell * rng.standard_normal(40_000)
+            chunks.append((0.1 * chunk / chunk.std()).astype(np.float32))
+        found.append(tuple(chunks))
+    return HeldSpeech(uri, tuple(found))
+
+
+def tiny() -> CompositionalEmbedding:
+    torch.manual_seed(0)
+    model = CompositionalEmbedding(EmbeddingConfig(dim=16, hidden=16, layers=1))
+    model.encode.spread.fill_(5.0)
+    return model.eval()
+
+
+def test_answers_are_probabilities_of_the_right_candidate() -> None:
+    rehearsal = Rehearsal([sounds(0)], [sounds(1)], 0)
+    assert len(rehearsal) == 3 * SINGLES + PAIRS
+    answers = rehearsal.answer(tiny())
+    assert answers.right.shape == answers.log_likelihood.shape == (len(rehearsal),)
+    assert set(answers.right) <= {0.0, 1.0}
+    assert (answers.log_likelihood < 0).all()
+    # Six candidates: who is right has at least a sixth.
+    assert (answers.log_likelihood[answers.right == 1] > np.log(1 / 6)).all()
+    again = Rehearsal([sounds(0)], [sounds(1)], 0).answer(tiny())
+    assert np.array_equal(answers.log_likelihood, again.log_likelihood)
+
+
+def test_recordings_without_two_speakers_ask_nothing() -> None:
+    alone = sounds(0, speakers=1)
+    unasked = HeldSpeech("y", (sounds(0).speakers[0], ()))
+    rehearsal = Rehearsal([alone, sounds(2, speakers=2)], [alone, unasked], 0)
+    assert len(rehearsal) == 0
+    assert rehearsal.answer(tiny()).right.shape == (0,)
+
+
+def test_windows() -> None:
+    rng = np.random.default_rng(0)
+    chunk = np.arange(10, dtype=np.float32)
+    begins = {int(cut(chunk, 4, rng)[0]) for _ in range(200)}
+    assert begins == set(range(7))
+    assert cut(chunk, 13, rng).tolist() == [*range(10), 0, 1, 2]
+    one, other = np.full(100, 0.5, np.float32), np.full(100, 0.01, np.float32)
+    levels = [20 * np.log10((mixed(one, other, rng)[0] - 0.5) / 0.5) for _ in range(400)]
+    assert np.mean(levels) == pytest.approx(0, abs=0.5)
+    assert np.std(levels) == pytest.approx(3, abs=0.4)
+    features = features_of([np.zeros(16_000, np.float32)] * 2)
+    assert embed(tiny(), features).shape == (2, 16)
