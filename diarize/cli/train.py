@@ -167,6 +167,14 @@ def splitnet(
         int | None,
         typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Weights to begin with, and with the hardest sets.",
+            show_default="drawn ones, and easy sets",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and sets.")] = 0,
 ) -> None:
     """Train the network that starts sub-clusters of `dpgmm`, on sets drawn on the spot."""
@@ -176,7 +184,15 @@ def splitnet(
     from diarize.training.splitnet import SplitRecipe, train_splitnet
 
     require_folder(out)
-    recipe = SplitRecipe(dimension=dim, steps=steps, batch=batch, rate=rate, every=every, seed=seed)
+    recipe = SplitRecipe(
+        dimension=dim,
+        steps=steps,
+        batch=batch,
+        rate=rate,
+        every=every,
+        seed=seed,
+        start=start,
+    )
     with progress() as hook:
         path = train_splitnet(recipe, out, until=until, hook=hook, report=_report_splits)
     note(f"weights in {path}")

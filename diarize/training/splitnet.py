@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from diarize.clustering.splitnet.network import (
     normalise,
     swap_invariant_loss,
 )
-from diarize.clustering.splitnet.weights import packed
+from diarize.clustering.splitnet.weights import load_splitnet, packed
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
@@ -60,6 +61,7 @@ class SplitRecipe:
         rate: largest learning rate; it falls to zero as half a cosine.
         every: steps between two checkpoints.
         seed: of weights and sets.
+        start: weights to begin with, for which nothing is too hard; None: drawn ones.
     """
 
     dimension: int
@@ -69,13 +71,16 @@ class SplitRecipe:
     rate: float = 1e-3
     every: int = 100
     seed: int = 0
+    start: Path | None = None
 
     def batch_of(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Rows and halves of a step; the same at each call."""
         generator = np.random.default_rng((self.seed, step))
         n = int(generator.integers(self.rows[0], self.rows[1] + 1))
         # The hardest sets so far, and all easier ones beside them.
-        stage = min(STAGES - 1, int(STAGES * step / (GROWING * self.steps)))
+        stage = STAGES - 1
+        if self.start is None:
+            stage = min(stage, int(STAGES * step / (GROWING * self.steps)))
         levels = generator.integers(0, stage + 1, self.batch) / (STAGES - 1)
         rows, halves = draw_sets(generator, self.dimension, levels, n)
         return normalise(torch.from_numpy(rows)), torch.from_numpy(halves).float()
@@ -108,10 +113,11 @@ def train_splitnet(
         The path of the weights.
 
     Raises:
-        InputError: the folder holds a training by another recipe, or a damaged checkpoint.
+        InputError: the folder holds a training by another recipe, or a damaged checkpoint; the
+            weights to begin with are no network for these dimensions.
     """
     torch.manual_seed(recipe.seed)
-    network = SplitNet(SplitNetConfig.of(recipe.dimension))
+    network = _begin(recipe)
     optimiser = torch.optim.Adam(network.parameters(), lr=recipe.rate)
     checkpoint = folder / "checkpoint.safetensors"
     step = _load(checkpoint, recipe, network, optimiser) if checkpoint.is_file() else 0
@@ -133,6 +139,18 @@ def train_splitnet(
     with atomic_output(weights) as file:
         file.write(packed(network))
     return weights
+
+
+def _begin(recipe: SplitRecipe) -> SplitNet:
+    if recipe.start is None:
+        return SplitNet(SplitNetConfig.of(recipe.dimension))
+    network = deepcopy(load_splitnet(recipe.start)).requires_grad_(True)  # others share it
+    if network.config.dimension != recipe.dimension:
+        raise InputError(
+            f"{recipe.start}: a network for {network.config.dimension} dimensions, not for "
+            f"{recipe.dimension}"
+        )
+    return network
 
 
 def _advance(
@@ -163,7 +181,7 @@ def _load(
 
 
 def _text(recipe: SplitRecipe) -> str:
-    return json.dumps(asdict(recipe) | {"every": 0}, sort_keys=True)
+    return json.dumps(asdict(recipe) | {"every": 0}, sort_keys=True, default=str)
 
 
 Sets = tuple[Float32[np.ndarray, "b n D"], Bool[np.ndarray, "b n"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -44,6 +46,21 @@ def test_another_recipe_is_refused(small, tmp_path):
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nothing")
     with pytest.raises(InputError, match="damaged checkpoint"):
         train_splitnet(small, tmp_path)
+
+
+def test_a_training_can_begin_with_weights_and_the_hardest_sets(small, tmp_path):
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    first = train_splitnet(small, tmp_path / "first")
+    again = replace(small, start=first, steps=2, rate=0.0)
+    second = train_splitnet(again, tmp_path / "second")
+    a, b = load_splitnet(first).state_dict(), load_splitnet(second).state_dict()
+    assert all(torch.equal(a[name], b[name]) for name in a)  # at a rate of zero nothing is learned
+    hard = replace(small, start=first).batch_of(0)[0]
+    easy = small.batch_of(0)[0]
+    assert not torch.equal(hard, easy)
+    with pytest.raises(InputError, match="a network for 2 dimensions, not for 3"):
+        train_splitnet(replace(again, dimension=3), tmp_path)
 
 
 def test_it_learns(small, tmp_path):
