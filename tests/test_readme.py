@@ -31,7 +31,9 @@ def blocks(readme: str, language: str) -> list[str]:
 
 
 @pytest.fixture
-def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    repo_root: Path, readme: str, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A folder with the files that the README speaks of, where its commands run."""
     (tmp_path / "egs").mkdir()
     conversation = open_recording(repo_root / "egs" / "conversation.ogg", end=SECONDS)
@@ -45,6 +47,8 @@ def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for name, begin, end in (("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11)):
         voice = samples[round(begin * SAMPLE_RATE) : round(end * SAMPLE_RATE)]
         soundfile.write(tmp_path / f"{name}.wav", voice, SAMPLE_RATE)
+    (corrections,) = blocks(readme, "rttm")
+    (tmp_path / "corrections.rttm").write_text(corrections)
     np.savez(tmp_path / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
     monkeypatch.chdir(tmp_path)
     return tmp_path

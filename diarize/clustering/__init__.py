@@ -21,6 +21,7 @@ BACKENDS: dict[str, str] = {
     "gmm": "diarize.clustering.gmm:GMM",
     "dpgmm": "diarize.clustering.dpgmm.speakers:SpeakerDPGMM",
     "ca": "diarize.clustering.combination.speakers:CA",
+    "forest": "diarize.clustering.forest:SpanningForest",
     "oracle": "diarize.clustering.oracle:Oracle",
     "osc": "diarize.clustering.osc:OSC",
 }

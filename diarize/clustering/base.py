@@ -235,6 +235,10 @@ class SampledClusterer(Clusterer):
         if self.sample_size is not None:
             check_integer("sample_size", self.sample_size)
 
+    def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
+        """Numbers of the rows that are fitted, sorted."""
+        return np.sort(generator.choice(n, size, replace=False))
+
     def _fit(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
@@ -245,7 +249,7 @@ class SampledClusterer(Clusterer):
         if n <= size:
             regions = self._cluster(rows, bounds, generator)
             return regions.sets[regions.ids], regions.centroids
-        sample = np.sort(generator.choice(n, size, replace=False))
+        sample = self._sample(n, size, generator)
         self.sampled_ = size
         regions = self._cluster(
             rows[sample], SpeakerBounds(bounds.low, min(bounds.high, size)), generator

@@ -1,0 +1,204 @@
+"""The backend `forest`: single linkage under noise, whose trees become sets of speakers.
+
+Stewart, Bach, Llinares-López, Berthet, "Differentiable Clustering with Perturbed Spanning Forests"
+(NeurIPS 2023). A tree of single windows chains: a few windows between two voices join them, and
+those far from all voices stay alone. How often two windows share a tree under noise is another
+similarity, which a single window does not change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from diarize.clustering.assignment import cluster_means, squared_distances
+from diarize.clustering.base import (
+    Regions,
+    Rows,
+    SampledClusterer,
+    SpeakerBounds,
+    check_integer,
+    check_number,
+)
+from diarize.clustering.composition import Compose
+from diarize.clustering.gcr import GCR
+from diarize.clustering.linkage import PairwiseLinks, linked_trees, merged_apart
+from diarize.clustering.selection import Criterion
+
+SAMPLES = 40  # B, draws of the noise
+TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
+MOST_TREES = 30  # of the averaged similarity, before they are joined to speakers
+CHUNK = 2**24  # similarities that are drawn at a time, 64 MB in float32
+
+
+class SpanningForest(SampledClusterer):
+    """Spanning forests under noise, whose trees that others compose become sets of these.
+
+    Draws of a maximum spanning forest of noisy similarities say how often two rows share a tree
+    (definition 6 of the paper, for the connectivity). Single linkage of that gives trees again;
+    those smaller than `min_size` are no speakers, and their rows go to the nearest tree. The two
+    nearest trees are joined while the criterion of `selection` gains, and greedy compositional
+    reassignment (`gcr`) finds which trees are mixtures. The bounds on speakers rule.
+
+    `fit` takes `must_link` and `cannot_link`: pairs of row numbers, shape (m, 2). Rows that must be
+    linked have the same set of speakers, those that cannot be have different ones.
+
+    Args:
+        n_speakers: speakers in the answer; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: g.
+        epsilon: size of the noise, in units of the mean squared distance of two rows.
+        min_size: fewest rows of a tree that may be a speaker's.
+        threshold: of the reassignment, as for `gcr`.
+        count_penalty: factor on the penalty of trees when the number of speakers is inferred.
+        sample_size: rows fitted at most, since time and memory grow with their square; rows with
+            links are among them; None: all.
+        random_state: seed.
+    """
+
+    takes_links = True
+
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "epsilon": (0.05, 0.02, 0.1, 0.2),
+        "min_size": (3, 1, 2, 5),
+        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        max_set_size: int = 2,
+        compose: Compose | None = None,
+        epsilon: float = 0.05,
+        min_size: int = 3,
+        threshold: float | None = None,
+        count_penalty: float = 1.0,
+        sample_size: int | None = 2_000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_speakers=n_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            max_set_size=max_set_size,
+            compose=compose,
+            random_state=random_state,
+        )
+        self.epsilon = epsilon
+        self.min_size = min_size
+        self.threshold = threshold
+        self.count_penalty = count_penalty
+        self.sample_size = sample_size
+
+    def fit(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> SpanningForest:
+        """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
+
+        Raises:
+            ValueError: X, an option or a link cannot be used, or no answer keeps to the links; one
+                line says why, and names two rows where links contradict each other.
+        """
+        self._links = PairwiseLinks.of(must_link, cannot_link, len(X))
+        super().fit(X, y)
+        return self
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_number("epsilon", self.epsilon)
+        check_number("count_penalty", self.count_penalty)
+        check_integer("min_size", self.min_size)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold)
+
+    def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
+        linked = self._links.rows
+        if len(linked) > size:
+            raise ValueError(
+                f"links name {len(linked)} rows, more than the sample_size of {self.sample_size}"
+            )
+        others = np.setdiff1d(np.arange(n), linked)
+        drawn = generator.choice(others, size - len(linked), replace=False)
+        sample = np.sort(np.concatenate([linked, drawn]))
+        self._links = self._links.among(sample)
+        return sample
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        links = self._links
+        labels = self._trees(rows, links, bounds, generator)
+        criterion = Criterion.of(rows, self.count_penalty)
+        greedy = GCR(max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold)
+        best: tuple[float, Regions] | None = None
+        for coarser in merged_apart(rows, labels, links.cannot):
+            found = greedy.reassign(rows, coarser, bounds)
+            if found is None or not links.allow(found.sets[coarser]):
+                continue
+            value = criterion(found.ssd, found.counts, len(found.means))
+            if best is None or value < best[0]:
+                best = value, found.regions(coarser)
+        if best is None:
+            i, j = links.cannot[0]
+            raise ValueError(
+                f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} speakers"
+            )
+        return best[1]
+
+    def _trees(
+        self,
+        rows: Rows,
+        links: PairwiseLinks,
+        bounds: SpeakerBounds,
+        generator: np.random.Generator,
+    ) -> Int64[np.ndarray, " n"]:
+        """Labels of trees, as many as may be: at least one for each speaker that is asked for."""
+        alike = self._connectivity(rows, generator)
+        most = max(MOST_TREES, bounds.low)
+        for smallest in (self.min_size, 1):
+            labels, kept = linked_trees(alike, links, smallest, most)
+            if len(kept) >= bounds.low:
+                break
+        trees, labels = np.unique(labels, return_inverse=True)
+        means = cluster_means(rows, labels, len(trees))
+        counted = np.flatnonzero(np.isin(trees, kept))
+        # A tree that does not count goes as a whole, so that links inside of it are kept.
+        target = squared_distances(means, means[counted]).argmin(axis=1)
+        target[counted] = np.arange(len(counted))
+        return target[labels].astype(np.int64)
+
+    def _connectivity(
+        self, rows: Rows, generator: np.random.Generator
+    ) -> Float64[np.ndarray, "n n"]:
+        """How often two rows share a tree, M_eps, and among equals how near they are."""
+        import torch
+
+        from diarize.clustering.forests.perturbed import perturbed_connectivity
+
+        n = len(rows)
+        distances = squared_distances(rows, rows.astype(np.float64))
+        distances /= distances.mean() or 1.0
+        if n == 1:
+            return distances
+        similarity = torch.from_numpy(-distances).float()
+        noise = torch.Generator().manual_seed(int(generator.integers(2**31)))
+        at_once = max(1, CHUNK // n**2)
+        total = np.zeros((n, n))
+        for begin in range(0, SAMPLES, at_once):
+            draws = min(at_once, SAMPLES - begin)
+            shared = perturbed_connectivity(
+                similarity,
+                max(1, n // TREE_SIZE),
+                epsilon=self.epsilon,
+                samples=draws,
+                generator=noise,
+            )
+            total += draws * shared.numpy().astype(np.float64)
+        return total / SAMPLES - distances / (SAMPLES * (1 + distances.max()))
