@@ -13,6 +13,7 @@ from diarize.confidence import confidences
 from diarize.corrections import Corrections
 from diarize.corrections.binding import Binding
 from diarize.corrections.cells import split_cells
+from diarize.corrections.links import carry_names, window_links
 from diarize.corrections.speakers import correct_speakers
 from diarize.refinement import refine
 from diarize.sets import SpeakerSets
@@ -31,7 +32,8 @@ class Embedded:
         uri: its name.
         duration: seconds of audio that were read.
         speech: regions of speech, seconds.
-        coarse: vectors of the windows that are clustered.
+        windows: begin and end of the windows that are clustered, seconds.
+        coarse: their vectors.
         fine: vectors of those that are decoded.
         cells: the time for which each of the latter speaks, seconds.
         device: what f ran on.
@@ -43,6 +45,7 @@ class Embedded:
     uri: str
     duration: float
     speech: Float64[np.ndarray, "m 2"]
+    windows: Float64[np.ndarray, "windows 2"]
     coarse: Float32[np.ndarray, "windows p"]
     fine: Float32[np.ndarray, "n p"]
     cells: Float64[np.ndarray, "n 2"]
@@ -135,13 +138,15 @@ def decode_corrected(
         InputError: corrections name more people than there may be speakers.
     """
     corrections, n_heard = embedded.corrections, len(embedded.cells)
-    estimator = free.speakers
+    estimator, before = free.speakers, free.names
+    if estimator.takes_links:
+        estimator, before = _linked(estimator, before, embedded)
     cells, rows = split_cells(
         np.concatenate([embedded.cells, embedded.unheard_cells]), corrections.borders
     )
     vectors = np.concatenate([embedded.fine, embedded.unheard])[rows]
     speakers = correct_speakers(
-        corrections, cells, vectors.astype(np.float64), estimator, free.names, least, most
+        corrections, cells, vectors.astype(np.float64), estimator, before, least, most
     )
     names = _complete(speakers.names)
     binding = Binding.of(corrections, cells, names).holding_nobody_else(rows >= n_heard)
@@ -158,6 +163,19 @@ def decode_corrected(
         )
     found = corrections.patch(turns(refined, sets, options, least, binding.told), names)
     return Decoded(found, dict(enumerate(names)), vectors, cells, sets, speakers, binding)
+
+
+def _linked(
+    estimator: Any, names: Mapping[int, str], embedded: Embedded
+) -> tuple[Any, Mapping[int, str]]:
+    """The clustering anew, which knows of corrected windows, and what its speakers are called."""
+    from sklearn.base import clone
+
+    must, cannot = window_links(embedded.corrections, embedded.windows)
+    if not len(must) and not len(cannot):
+        return estimator, names
+    again = clone(estimator).fit(embedded.coarse, must_link=must, cannot_link=cannot)
+    return again, carry_names(estimator.sets_, names, again.sets_)
 
 
 def _complete(names: tuple[str | None, ...]) -> list[str]:

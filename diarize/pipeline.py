@@ -214,6 +214,7 @@ class Diarizer:
             uri=recording.uri,
             duration=recording.duration,
             speech=speech,
+            windows=coarse,
             coarse=of_coarse,
             fine=of_fine,
             cells=cells,

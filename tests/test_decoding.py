@@ -35,8 +35,8 @@ def embedded(corrections: Corrections, seed: int = 0) -> Embedded:
     _, unheard = place_windows(corrections.unheard(speech), 1.4, 0.2)
     strange = to_sphere(rng.normal(0, 1, (len(unheard), 8)))
     return Embedded(
-        "talk", 10.0, speech, vectors.astype(np.float32), vectors.astype(np.float32), cells, "cpu",
-        corrections, strange.astype(np.float32), unheard,
+        "talk", 10.0, speech, cells, vectors.astype(np.float32), vectors.astype(np.float32), cells,
+        "cpu", corrections, strange.astype(np.float32), unheard,
     )  # fmt: skip
 
 

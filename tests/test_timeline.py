@@ -13,6 +13,7 @@ from diarize.timeline import (
     annotate,
     cut_cells,
     decode,
+    name_turns,
     posteriors,
     tracks,
     turns,
@@ -173,3 +174,31 @@ def test_speakers_are_named_by_first_appearance():
 def test_options_out_of_range_are_refused(name, value):
     with pytest.raises(InputError, match=f"^{name} is a finite number from 0 on"):
         TimelineOptions(**{name: value})
+
+
+def test_borders_that_may_not_move_stay() -> None:
+    costs = np.array([[0.1, 0.9], [0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
+    path = np.array([0, 0, 1, 1])
+    moved = cut_cells(cells(4), costs, path)
+    assert moved[1, 1] == moved[2, 0] != 1.0
+    np.testing.assert_array_equal(
+        cut_cells(cells(4), costs, path, np.array([True, False, True])), cells(4)
+    )
+    same = cut_cells(cells(4), costs, path, np.array([False, True, False]))
+    np.testing.assert_array_equal(same, moved)
+
+
+def test_short_turns_stay_where_a_cell_is_settled() -> None:
+    sets = SpeakerSets.from_labels([0, 0, 1, 0, 1, 0])
+    options = TimelineOptions(min_turn=0.6, min_gap=0.0)
+    settled = np.arange(6) == 2
+    found = turns(cells(6), sets, options, settled=settled)
+    assert found == [(0.0, 1.0, 0), (1.0, 1.5, 1), (1.5, 3.0, 0)]
+    assert turns(cells(6), sets, options) == [(0.0, 3.0, 0)]
+
+
+def test_speakers_may_have_other_names() -> None:
+    found = [(0.0, 1.0, 3), (1.0, 2.0, 0)]
+    assert name_turns(found) == {3: "SPEAKER_00", 0: "SPEAKER_01"}
+    assert [name for _, name in tracks(found, {0: "ben", 3: "ann"})] == ["ann", "ben"]
+    assert annotate(found, "talk", {0: "ben", 3: "ann"}).labels() == ["ann", "ben"]

@@ -203,3 +203,11 @@ def test_names_may_be_exchanged() -> None:
     assert same.names == ("b", "a", "c")
     assert same.centroids is found.centroids
     assert turns.labels() == ["a", "b", "c"]
+
+
+def test_speakers_who_have_a_name_keep_it() -> None:
+    found = Voiceprints(("ann", "SPEAKER_00", "SPEAKER_04"), np.eye(3, dtype=np.float32))
+    # Who sounds like the known ann is not ann, since another speaker has been called so.
+    known = Voiceprints(("ann", "ben"), np.eye(3, dtype=np.float32)[[1, 2]])
+    (names,) = name_speakers([found], known)
+    assert names == {"ann": "ann", "SPEAKER_00": "SPEAKER_00", "SPEAKER_04": "ben"}
