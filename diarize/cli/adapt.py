@@ -34,7 +34,7 @@ def adapt(
         typer.Option(
             metavar="N", min=1, help="Most steps of training; it ends where nothing is gained."
         ),
-    ] = 120,
+    ] = 400,
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,

@@ -66,6 +66,14 @@ class Encoder(nn.Module):
 
         Frames that do not fill a last step are left out.
         """
+        return self.locate(self.pool(features))
+
+    def locate(self, pooled: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch dim"]:
+        """Bring what was heard to the sphere: the last layer."""
+        return normalize(self.project(pooled).float(), dim=-1)
+
+    def pool(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b hidden"]:
+        """Average what is heard in windows: all layers but the last."""
         b, frames, coefficients = features.shape
         steps = frames // self.stack
         scaled = features[:, : steps * self.stack] / self.spread
@@ -73,8 +81,7 @@ class Encoder(nn.Module):
         # (b, steps, hidden)
         place = interpolate(self.place[None, None], steps, mode="linear", align_corners=True)[0, 0]
         weights = (self.score(heard)[..., 0] + place).float().softmax(dim=1)
-        pooled = torch.einsum("bt,bth->bh", weights, heard.float())
-        return normalize(self.project(pooled).float(), dim=-1)
+        return torch.einsum("bt,bth->bh", weights, heard.float())
 
 
 class Composition(nn.Module):

@@ -1,12 +1,14 @@
 """Adapt f to somebody's own recordings, without labels, by combination assignment.
 
 A first pass of diarization says how many speakers each recording has, about how much each of them
-speaks, and what they surely say alone. f is then trained to cluster the windows of these stretches:
-greedy assignment to the recording's clusters, whose sizes have the first pass's shares as their
-prior, two views of a window (itself, and a neighbour in its turn with noise) sharing their cluster.
-g stays as it is, and three things hold f in place: mixtures of two windows lie where g has their
-parts, windows lie near to where they lay, and training stops when the rehearsal on held-out chunks
-gets worse. What is not better there than the model was is not written.
+speaks, and what they surely say alone. The last layer of f is then trained to cluster the windows
+of these stretches: greedy assignment to the recording's clusters, whose sizes have the first pass's
+shares as their prior, two views of a window (itself, and a neighbour in its turn with noise)
+sharing their cluster. g stays as it is, and three things hold f in place: mixtures of two windows
+lie where g has their parts, windows lie near to where they lay, and training stops when the
+rehearsal on held-out chunks gets worse. What is not better there than the model was is not kept.
+
+All other layers stay as they are, so that what they make of the windows is computed once.
 """
 
 from __future__ import annotations
@@ -17,22 +19,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.clustering.combination import assign
 from diarize.embedding import load_model, pick_device
-from diarize.embedding.model import CompositionalEmbedding
+from diarize.embedding.model import CompositionalEmbedding, Encoder
 from diarize.mixing.acoustics import coloured_noise
 from diarize.pipeline import Diarizer, Hook
-from diarize.training.assignment import OnlineClustering
+from diarize.training.assignment import OnlineClustering, squared
 from diarize.training.held import HeldSpeech, held_speech
-from diarize.training.rehearsal import Answers, Rehearsal, cut, embed, features_of, mixed
+from diarize.training.rehearsal import Answers, Rehearsal, cut, heard, mixed
 
-CENTROID_WINDOWS = 8
-"""Windows of a speaker whose mean is his first centroid."""
+STRANGERS = 0.5
+"""Cosine of the centroids of two recordings' speakers below which they are not the same person."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,26 @@ class AdaptationConfig:
         steps: most steps.
         every: steps between two rehearsals.
         patience: rehearsals in a row without improvement after which training ends.
-        rate: learning rate of f and the centroids.
-        recordings: of one step.
-        windows: of each of them.
-        seconds: window lengths; every step draws one.
+        rate: learning rate of the last layer and the centroids.
+        windows: of each speaker, drawn once.
+        batch: windows of one step; as many mixtures, of which there are half as many as windows.
+        seconds: length of a window.
         sigma: variance of a cluster of unit vectors.
+        compact: weight of the distance of windows from their cluster's centroid.
         mixtures: weight of the distance of mixtures from g of their parts.
         start: weight of the distance from the vectors of the model that one begins with.
         snr: decibels of a neighbour's level over the noise that is laid under it.
     """
 
-    steps: int = 120
+    steps: int = 400
     every: int = 20
-    patience: int = 2
+    patience: int = 3
     rate: float = 3e-4
-    recordings: int = 4
-    windows: int = 12
-    seconds: tuple[float, ...] = (1.4, 1.7, 2.0)
+    windows: int = 24
+    batch: int = 256
+    seconds: float = 1.7
     sigma: float = 0.1
+    compact: float = 0.3
     mixtures: float = 1.0
     start: float = 1.0
     snr: tuple[float, float] = (15.0, 35.0)
@@ -86,14 +90,18 @@ class Adaptation:
 
 
 @dataclass(frozen=True)
-class View:
-    """The windows of one step, as MFCC, and whose clusters they may join."""
+class Lessons:
+    """Windows of all recordings, through all layers of f but the last.
 
-    windows: Float32[np.ndarray, "n frames 32"]
-    neighbours: Float32[np.ndarray, "n frames 32"]
-    mixtures: Float32[np.ndarray, "m frames 32"]
+    Speakers are counted through all recordings.
+    """
+
+    windows: Float[Tensor, "n hidden"]
+    neighbours: Float[Tensor, "n hidden"]
+    mixtures: Float[Tensor, "m hidden"]
     parts: Int64[np.ndarray, "m 2"]  # of each mixture, among the windows
-    recording: Int64[np.ndarray, " n"]
+    speakers: Int64[np.ndarray, " n"]
+    recordings: Int64[np.ndarray, " k"]  # of the speakers
 
 
 def adapt(
@@ -115,34 +123,33 @@ def adapt(
     """
     config = config or AdaptationConfig()
     diarizer.prepare()
-    heard = []
+    found = []
     for done, recording in enumerate(recordings):
-        heard.append(held_speech(diarizer, recording))
+        found.append(held_speech(diarizer, recording))
         if hook:
             hook("first pass", done + 1, len(recordings))
     model = load_model(diarizer.model, pick_device(diarizer.device))
-    return adapt_to(heard, model, config, diarizer.seed, hook)
+    return adapt_to(found, model, config, diarizer.seed, hook)
 
 
 def adapt_to(
-    heard: Sequence[HeldSpeech],
+    speech: Sequence[HeldSpeech],
     model: CompositionalEmbedding,
     config: AdaptationConfig,
     seed: int,
     hook: Hook | None = None,
 ) -> Adaptation:
     """Adapt a model to speech whose speakers a first pass has told apart."""
-    useful = [one for one in heard if len(one.speakers) > 1]
+    useful = [one for one in speech if len(one.speakers) > 1]
     taught, asked = zip(*(one.parted() for one in useful), strict=True) if useful else ((), ())
-    rehearsal = Rehearsal(taught, asked, seed)
+    rehearsal = Rehearsal(taught, asked, model.encode, seed)
     before = rehearsal.answer(model)
     best, best_steps, after = model, 0, before
-    torch.manual_seed(seed)
     trained = _Training(taught, model, config, seed) if len(rehearsal) else None
     idle = 0
     for step in range(1, config.steps + 1 if trained else 0):
         assert trained is not None
-        trained.advance(step)
+        trained.advance()
         if hook:
             hook("adapting", step, config.steps)
         if step % config.every == 0:
@@ -172,7 +179,7 @@ def _surely_better(before: Answers, after: Answers) -> bool:
 
 
 class _Training:
-    """f on its way, the clusters of all recordings, and what f was."""
+    """The last layer of f on its way, the clusters of all recordings, and what f was."""
 
     def __init__(
         self,
@@ -181,108 +188,121 @@ class _Training:
         config: AdaptationConfig,
         seed: int,
     ) -> None:
-        self.taught, self.start, self.config, self.seed = taught, model, config, seed
+        self.config = config
         self.model = deepcopy(model)
-        encoder = self.model.encode.requires_grad_(True)
-        owners = [r for r, one in enumerate(taught) for _ in one.speakers]
-        self.owner = torch.tensor(owners, device=next(model.parameters()).device)
-        rng = np.random.default_rng([seed, 6])
-        clusters = [chunks for one in taught for chunks in one.speakers]
+        self.rng = np.random.default_rng([seed, 6])
+        self.lessons = draw_lessons(taught, model.encode, config, self.rng)
+        lessons = self.lessons
+        device = lessons.windows.device
+        with torch.no_grad():
+            self.start = model.encode.locate(lessons.windows)
+        speakers = torch.from_numpy(lessons.speakers).to(device)
+        owner = torch.from_numpy(lessons.recordings).to(device)
+        own = torch.eye(len(owner), device=device)[speakers]
+        centroids = normalize(own.T @ self.start, dim=-1)
+        same = owner[:, None] == owner
+        self.allowed = same[speakers]
+        self.rivals = (same | (centroids @ centroids.T < STRANGERS))[speakers]
+        layer = self.model.encode.project.requires_grad_(True)
         # The share of each speaker in the first pass, as far as that is sure.
-        prior = [float(sum(map(len, chunks))) for chunks in clusters]
+        prior = [float(sum(map(len, chunks))) for one in taught for chunks in one.speakers]
         self.clustering = OnlineClustering(
-            self.model,
-            torch.stack([self._place(chunks, rng) for chunks in clusters]),
+            self.model.encode.locate,
+            centroids,
             sigma=config.sigma,
             prior=prior,
-            regulariser=posterior,
-            parameters=encoder.parameters(),
+            parameters=layer.parameters(),
             rate=config.rate,
             on_sphere=True,
             seed=seed,
         )
 
-    def _place(
-        self, chunks: Sequence[np.ndarray], rng: np.random.Generator
-    ) -> Float[Tensor, " dim"]:
-        """Where a speaker lies to begin with."""
-        length = round(self.config.seconds[-1] * SAMPLE_RATE)
-        windows = [cut(chunks[i % len(chunks)], length, rng) for i in range(CENTROID_WINDOWS)]
-        with torch.inference_mode():
-            mean = embed(self.start, features_of(windows)).mean(dim=0)
-        return normalize(mean, dim=-1).clone()
-
-    def advance(self, step: int) -> None:
+    def advance(self) -> None:
         """Take one step."""
-        config, model = self.config, self.model.train()
-        view = draw_view(self.taught, config, np.random.default_rng([self.seed, 7, step]))
-        with torch.no_grad():
-            lay = embed(self.start, view.windows)
-        windows, neighbours = embed(model, view.windows), embed(model, view.neighbours)
-        recording = torch.from_numpy(view.recording).to(self.owner.device)
-        allowed = recording[:, None] == self.owner
-        fit = self.clustering.loss(torch.stack([windows, neighbours]), allowed)
-        first, second = windows.detach()[torch.from_numpy(view.parts).T]
-        meant = model.compose(first, second)
-        apart = (embed(model, view.mixtures) - meant).square().sum(dim=1).mean()
-        moved = (windows - lay).square().sum(dim=1).mean()
+        config, lessons, place = self.config, self.lessons, self.model.encode.locate
+        rows = self._draw(len(lessons.windows))
+        windows, neighbours = place(lessons.windows[rows]), place(lessons.neighbours[rows])
+        views = torch.stack([windows, neighbours])
+        distances = squared(views, self.clustering.centroids)
+        fit = cluster_loss(
+            distances, self.allowed[rows], self.rivals[rows], self.clustering.prior, config
+        )
+        mixed_rows = self._draw(len(lessons.mixtures))
+        first, second = lessons.windows[torch.from_numpy(lessons.parts[mixed_rows.cpu().numpy()]).T]
+        meant = self.model.compose(place(first), place(second)).detach()
+        apart = (place(lessons.mixtures[mixed_rows]) - meant).square().sum(dim=1).mean()
+        moved = (windows - self.start[rows]).square().sum(dim=1).mean()
         held = (config.mixtures * apart + config.start * moved) / (2 * config.sigma)
         self.clustering.step(fit + held)
-        self.model.eval()
+
+    def _draw(self, n: int) -> Int64[Tensor, " drawn"]:
+        chosen = self.rng.choice(n, min(n, self.config.batch), replace=False)
+        return torch.from_numpy(chosen).to(self.start.device)
 
 
-def posterior(
+def cluster_loss(
     distances: Float[Tensor, "views n k"],
-    sigma: float,
+    allowed: Bool[Tensor, "n k"],
+    rivals: Bool[Tensor, "n k"],
     prior: Float[Tensor, " k"],
-    generator: torch.Generator,
+    config: AdaptationConfig,
 ) -> Float[Tensor, ""]:
-    """Minus the log probability of the clusters that combination assignment chooses.
+    """Minus the log probability of the clusters that combination assignment chooses, of a row.
 
-    `combination` itself has its least where all unit vectors coincide, and f would lose what it
-    knows; here clusters of one recording must stay apart.
+    The first term of (5) alone has its least where all unit vectors coincide, and f would forget
+    what it knows; relative to the other clusters it must keep them apart. A share of it is added,
+    without which speakers scatter more and more of them are counted.
+
+    Args:
+        distances: squared, of the views of the rows from the clusters.
+        allowed: clusters of the row's recording: one of these is chosen.
+        rivals: those, and clusters of other recordings that are surely other speakers.
+        prior: over the clusters.
+        config: of which `sigma` and `compact` are used.
     """
-    shared = distances.detach().mean(dim=0).cpu().numpy()
-    labels = torch.from_numpy(assign(shared, sigma, prior.cpu().numpy())).to(distances.device)
-    logits = -distances / (2 * sigma)
-    return cross_entropy(logits.flatten(0, 1), labels.repeat(len(distances)))
+    shared = distances.detach().mean(dim=0).masked_fill(~allowed, torch.inf).cpu().numpy()
+    labels = torch.from_numpy(assign(shared, config.sigma, prior.cpu().numpy()))
+    labels = labels.to(distances.device).repeat(len(distances))
+    fits = distances / (2 * config.sigma)
+    logits = (-fits).masked_fill(~rivals, -torch.inf).flatten(0, 1)
+    return cross_entropy(logits, labels) - config.compact * logits.gather(1, labels[:, None]).mean()
 
 
-def draw_view(
-    taught: Sequence[HeldSpeech], config: AdaptationConfig, rng: np.random.Generator
-) -> View:
-    """Draw the windows of a step: speakers by how much they say, neighbours from the same chunk."""
-    length = round(float(rng.choice(config.seconds)) * SAMPLE_RATE)
-    chosen = rng.choice(len(taught), min(config.recordings, len(taught)), replace=False)
+def draw_lessons(
+    taught: Sequence[HeldSpeech],
+    encoder: Encoder,
+    config: AdaptationConfig,
+    rng: np.random.Generator,
+) -> Lessons:
+    """Draw windows of each speaker, neighbours from the same chunks, and mixtures of speakers.
+
+    A recording's mixtures are half as many as its windows.
+    """
+    length = round(config.seconds * SAMPLE_RATE)
     windows: list[np.ndarray] = []
     neighbours: list[np.ndarray] = []
     mixtures: list[np.ndarray] = []
     parts: list[tuple[int, int]] = []
-    owners: list[int] = []
-    for r in chosen.tolist():
-        chunks = [(j, c) for j, own in enumerate(taught[r].speakers) for c in own]
-        sizes = np.array([len(c) for _, c in chunks], np.float64)
-        drawn = rng.choice(len(chunks), config.windows, p=sizes / sizes.sum())
+    for one in taught:
         base = len(windows)
-        for row in drawn.tolist():
-            chunk = chunks[row][1]
-            windows.append(cut(chunk, length, rng))
-            neighbours.append(_under_noise(cut(chunk, length, rng), config.snr, rng))
-            owners.append(r)
-        held = [chunks[row][0] for row in drawn.tolist()]
-        for i in range(config.windows // 2):
-            j = int(rng.integers(config.windows))
-            if held[i] != held[j]:
-                mixtures.append(mixed(windows[base + i], windows[base + j], rng))
-                parts.append((base + i, base + j))
-    if not mixtures:  # one voice was drawn throughout: with itself it is itself
-        mixtures, parts = [windows[0]], [(0, 0)]
-    return View(
-        features_of(windows),
-        features_of(neighbours),
-        features_of(mixtures),
+        for chunks in one.speakers:
+            for _ in range(config.windows):
+                chunk = chunks[int(rng.integers(len(chunks)))]
+                windows.append(cut(chunk, length, rng))
+                neighbours.append(_under_noise(cut(chunk, length, rng), config.snr, rng))
+        for _ in range((len(windows) - base) // 2):
+            i, j = rng.choice(len(one.speakers), 2, replace=False) * config.windows
+            i, j = (base + int(at + rng.integers(config.windows)) for at in (i, j))
+            mixtures.append(mixed(windows[i], windows[j], rng))
+            parts.append((i, j))
+    sizes = [len(one.speakers) for one in taught]
+    return Lessons(
+        heard(encoder, windows),
+        heard(encoder, neighbours),
+        heard(encoder, mixtures),
         np.array(parts, dtype=np.int64),
-        np.array(owners, dtype=np.int64),
+        np.repeat(np.arange(sum(sizes)), config.windows),
+        np.repeat(np.arange(len(taught)), sizes),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -57,19 +57,11 @@ class OnlineClustering:
         """Of the clusters, with their gradient."""
         return normalize(self._centroids, dim=-1) if self.on_sphere else self._centroids
 
-    def loss(
-        self, encodings: Float[Tensor, "views n p"], allowed: Bool[Tensor, "n k"] | None = None
-    ) -> Float[Tensor, ""]:
-        """Of a batch, encoded once or in several views of the same rows.
-
-        Args:
-            encodings: of the rows.
-            allowed: which clusters each row may join; None: all.
-        """
-        distances = squared(encodings, self.centroids)
-        if allowed is not None:
-            distances = distances.masked_fill(~allowed, torch.inf)
-        return self.regulariser(distances, self.sigma, self.prior, self._generator)
+    def loss(self, encodings: Float[Tensor, "views n p"]) -> Float[Tensor, ""]:
+        """Of a batch, encoded once or in several views of the same rows."""
+        return self.regulariser(
+            squared(encodings, self.centroids), self.sigma, self.prior, self._generator
+        )
 
     def step(self, loss: Float[Tensor, ""]) -> None:
         """Move parameters and centroids down a loss."""

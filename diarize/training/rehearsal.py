@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding.model import CompositionalEmbedding
+from diarize.embedding.model import CompositionalEmbedding, Encoder
+from diarize.embedding.windows import BATCH
 from diarize.features import mfcc, subtract_mean
 from diarize.training.held import Chunk, HeldSpeech
 from diarize.training.losses import compose_all
@@ -49,21 +50,32 @@ class Answers:
 
 @dataclass(frozen=True)
 class Exam:
-    """The questions about one recording, as MFCC."""
+    """The questions about one recording, through all layers of f but the last."""
 
-    references: Float32[np.ndarray, "speakers references frames 32"]
-    questions: Float32[np.ndarray, "questions frames 32"]
+    references: Float[Tensor, "speakers references hidden"]
+    questions: Float[Tensor, "questions hidden"]
     expected: Int64[np.ndarray, " questions"]  # among the speakers, then all pairs
 
 
 class Rehearsal:
-    """Questions about recordings, drawn once; recordings without two speakers have none."""
+    """Questions about recordings, drawn once; recordings without two speakers have none.
+
+    Args:
+        taught: chunks of which references are made.
+        asked: chunks of the same speakers for the questions.
+        encoder: f, whose last layer is going to change.
+        seed: of the questions.
+    """
 
     def __init__(
-        self, taught: Sequence[HeldSpeech], asked: Sequence[HeldSpeech], seed: int
+        self,
+        taught: Sequence[HeldSpeech],
+        asked: Sequence[HeldSpeech],
+        encoder: Encoder,
+        seed: int,
     ) -> None:
         rng = np.random.default_rng([seed, 5])
-        drawn = [_exam(one, other, rng) for one, other in zip(taught, asked, strict=True)]
+        drawn = [_exam(a, b, encoder, rng) for a, b in zip(taught, asked, strict=True)]
         self.exams = [exam for exam in drawn if exam is not None]
 
     def __len__(self) -> int:
@@ -74,9 +86,9 @@ class Rehearsal:
         right, likelihoods = [], []
         with torch.inference_mode():
             for exam in self.exams:
-                places = normalize(embed(model, exam.references).mean(dim=1), dim=-1)
-                candidates = compose_all(model.compose, places[None], 2)[0]
-                cosines = embed(model, exam.questions) @ candidates.T
+                centroids = normalize(model.encode.locate(exam.references).mean(dim=1), dim=-1)
+                candidates = compose_all(model.compose, centroids[None], 2)[0]
+                cosines = model.encode.locate(exam.questions) @ candidates.T
                 # |a - b|^2 = 2 - 2 a.b on the sphere.
                 logs = (cosines / SIGMA).log_softmax(dim=1).cpu().double().numpy()
                 right.append(logs.argmax(axis=1) == exam.expected)
@@ -88,13 +100,20 @@ class Rehearsal:
         )
 
 
-def embed(
-    model: CompositionalEmbedding, features: Float32[np.ndarray, "*batch frames 32"]
-) -> Float[Tensor, "*batch dim"]:
-    """Vectors of windows, on the model's device."""
-    batch = features.shape[:-2]
-    flat = torch.from_numpy(features.reshape(-1, *features.shape[-2:]))
-    return model(flat.to(next(model.parameters()).device)).reshape(*batch, -1)
+def heard(encoder: Encoder, windows: Sequence[Chunk]) -> Float[Tensor, "windows hidden"]:
+    """Windows of one length through all layers of f but the last."""
+    device = encoder.project.weight.device
+    with torch.no_grad():
+        return torch.cat(
+            [
+                encoder.pool(
+                    torch.from_numpy(subtract_mean(mfcc(np.stack(windows[i : i + BATCH])))).to(
+                        device
+                    )
+                )
+                for i in range(0, len(windows), BATCH)
+            ]
+        )
 
 
 def cut(chunk: Chunk, length: int, rng: np.random.Generator) -> Chunk:
@@ -110,12 +129,9 @@ def mixed(first: Chunk, second: Chunk, rng: np.random.Generator) -> Chunk:
     return first + second * np.float32(first_rms / second_rms * 10 ** (decibels / 20))
 
 
-def features_of(windows: Sequence[Chunk]) -> Float32[np.ndarray, "windows frames 32"]:
-    """MFCC of windows of one length, as f takes them."""
-    return subtract_mean(mfcc(np.stack(windows)))
-
-
-def _exam(taught: HeldSpeech, asked: HeldSpeech, rng: np.random.Generator) -> Exam | None:
+def _exam(
+    taught: HeldSpeech, asked: HeldSpeech, encoder: Encoder, rng: np.random.Generator
+) -> Exam | None:
     known = [
         (a, b) for a, b in zip(taught.speakers, asked.speakers, strict=True) if len(a) and len(b)
     ]
@@ -126,7 +142,7 @@ def _exam(taught: HeldSpeech, asked: HeldSpeech, rng: np.random.Generator) -> Ex
     def window(chunks: Sequence[Chunk]) -> Chunk:
         return cut(chunks[int(rng.integers(len(chunks)))], length, rng)
 
-    references = [[window(own) for _ in range(REFERENCES)] for own, _ in known]
+    references = [window(own) for own, _ in known for _ in range(REFERENCES)]
     questions = [window(other) for _, other in known for _ in range(SINGLES)]
     expected = [j for j in range(len(known)) for _ in range(SINGLES)]
     pairs = [(i, j) for i in range(len(known)) for j in range(i + 1, len(known))]
@@ -135,7 +151,7 @@ def _exam(taught: HeldSpeech, asked: HeldSpeech, rng: np.random.Generator) -> Ex
         questions.append(mixed(window(known[i][1]), window(known[j][1]), rng))
         expected.append(len(known) + chosen)
     return Exam(
-        np.stack([features_of(own) for own in references]),
-        features_of(questions),
+        heard(encoder, references).reshape(len(known), REFERENCES, -1),
+        heard(encoder, questions),
         np.array(expected, dtype=np.int64),
     )

@@ -14,8 +14,19 @@ PARTS = ("der", "missed_detection", "false_alarm", "confusion")
 
 def print_gains(work: Path) -> None:
     """One line for each model, and in how many conversations the adapted one is better."""
-    print("| channel | split | model | DER | missed | false alarm | confusion | count error |", end="")
-    print(" lower DER in |\n|---|---|---|---|---|---|---|---|---|")
+    names = [
+        "channel",
+        "split",
+        "model",
+        "DER",
+        "missed",
+        "false alarm",
+        "confusion",
+        "count error",
+    ]
+    names.append("lower DER in")
+    print("|", " | ".join(names), "|")
+    print("|" + "---|" * len(names))
     for path in sorted(work.glob("*/*/adapted.json")):
         channel, split = path.parts[-3:-1]
         both = [json.loads(path.with_name(f"{m}.json").read_text()) for m in ("shipped", "adapted")]

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
+from diarize.features import mfcc, subtract_mean
 from diarize.training.held import HeldSpeech
-from diarize.training.rehearsal import PAIRS, SINGLES, Rehearsal, cut, embed, features_of, mixed
+from diarize.training.rehearsal import PAIRS, SINGLES, Rehearsal, cut, heard, mixed
 
 
 def sounds(seed: int, uri: str = "x", speakers: int = 3) -> HeldSpeech:
@@ -35,7 +36,7 @@ def tiny() -> CompositionalEmbedding:
 
 
 def test_answers_are_probabilities_of_the_right_candidate() -> None:
-    rehearsal = Rehearsal([sounds(0)], [sounds(1)], 0)
+    rehearsal = Rehearsal([sounds(0)], [sounds(1)], tiny().encode, 0)
     assert len(rehearsal) == 3 * SINGLES + PAIRS
     answers = rehearsal.answer(tiny())
     assert answers.right.shape == answers.log_likelihood.shape == (len(rehearsal),)
@@ -43,14 +44,15 @@ def test_answers_are_probabilities_of_the_right_candidate() -> None:
     assert (answers.log_likelihood < 0).all()
     # Six candidates: who is right has at least a sixth.
     assert (answers.log_likelihood[answers.right == 1] > np.log(1 / 6)).all()
-    again = Rehearsal([sounds(0)], [sounds(1)], 0).answer(tiny())
+    again = Rehearsal([sounds(0)], [sounds(1)], tiny().encode, 0).answer(tiny())
     assert np.array_equal(answers.log_likelihood, again.log_likelihood)
 
 
 def test_recordings_without_two_speakers_ask_nothing() -> None:
     alone = sounds(0, speakers=1)
     unasked = HeldSpeech("y", (sounds(0).speakers[0], ()))
-    rehearsal = Rehearsal([alone, sounds(2, speakers=2)], [alone, unasked], 0)
+    taught = [alone, sounds(2, speakers=2)]
+    rehearsal = Rehearsal(taught, [alone, unasked], tiny().encode, 0)
     assert len(rehearsal) == 0
     assert rehearsal.answer(tiny()).right.shape == (0,)
 
@@ -65,5 +67,12 @@ def test_windows() -> None:
     levels = [20 * np.log10((mixed(one, other, rng)[0] - 0.5) / 0.5) for _ in range(400)]
     assert np.mean(levels) == pytest.approx(0, abs=0.5)
     assert np.std(levels) == pytest.approx(3, abs=0.4)
-    features = features_of([np.zeros(16_000, np.float32)] * 2)
-    assert embed(tiny(), features).shape == (2, 16)
+
+
+def test_all_layers_but_the_last() -> None:
+    model, rng = tiny(), np.random.default_rng(0)
+    windows = [rng.standard_normal(16_000).astype(np.float32) for _ in range(300)]
+    features = torch.from_numpy(subtract_mean(mfcc(np.stack(windows))))
+    found = heard(model.encode, windows)
+    assert not found.requires_grad
+    assert torch.allclose(model.encode.locate(found), model(features), atol=1e-5)
