@@ -93,6 +93,42 @@ def plot_boxes(scores: Sequence[Score], folder: Path) -> None:
         plt.close(figure)
 
 
+def plot_density(scores: Sequence[Score], folder: Path) -> None:
+    """K error and ARI as clusters get denser, a column for each D (figure 4)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    found = [s for s in scores if s.experiment.startswith("density ")]
+    dims = sorted({s.dim for s in found})
+    if not dims:
+        return
+    figure, axes = plt.subplots(
+        2, len(dims), figsize=(3.5 * len(dims), 6), squeeze=False, layout="constrained"
+    )
+    for column, dim in enumerate(dims):
+        here = [s for s in found if s.dim == dim]
+        shares = sorted({float(s.experiment.split()[1]) for s in here}, reverse=True)
+        for method in [m for m in TITLES if any(s.method == m for s in here)]:
+            runs = [
+                [s for s in here if (s.experiment, s.method) == (f"density {share:g}", method)]
+                for share in shares
+            ]
+            errors = [np.mean([abs(s.found - s.k) for s in some]) for some in runs]
+            if method in COUNTED:
+                axes[0, column].plot(shares, errors, marker="o", label=TITLES[method])
+            aris = [np.mean([s.ari for s in some]) for some in runs]
+            axes[1, column].plot(shares, aris, marker="o", label=TITLES[method])
+        for axis, name in zip(axes[:, column], ("K error", "ARI"), strict=True):
+            axis.set_title(f"{name}, D = {dim}")
+            axis.set_xlabel("share of rows that can be assigned right")
+            axis.invert_xaxis()
+    axes[1, 0].legend()
+    figure.savefig(folder / "density.svg")
+    plt.close(figure)
+
+
 def plot_convergence(folder: Path) -> None:
     """Log posterior over seconds, mean and spread of the runs (figure 7)."""
     import matplotlib
@@ -121,6 +157,7 @@ def main(folder: Path) -> None:
     print_table(scores)
     print_tests(scores)
     plot_boxes(scores, folder)
+    plot_density(scores, folder)
     if (folder / "trace.npz").exists():
         plot_convergence(folder)
 
