@@ -8,12 +8,13 @@
 #     [--methods "combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none"]
 #     [--levels "0 1 2 3"] [--epochs 40] [--forest-steps 400] [--smoke] [--stage N] [--stop-stage N]
 # Stage 6: `diarize adapt` on ten conversations over a telephone, or in a room, judged on ten others.
+# Stage 7: what ten seconds of corrections are worth, on 20 simulated conversations of dev-b.
 # --idx: a folder with train-images-idx3-ubyte[.gz] and train-labels-idx1-ubyte[.gz]. --speech: a folder
 # with a speakers.tsv. Without them, their stages are left out. Finished runs are skipped.
 set -euo pipefail
 speech='' noise='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 forest_steps=400 smoke=false
 methods='combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none'
-stage=0 stop_stage=6
+stage=0 stop_stage=7
 . "$(dirname "$0")/../steps/parse_options.sh"
 if [ "$smoke" = true ]; then
   seeds=1 levels='0 3' epochs=2 forest_steps=3 methods='combination concrete-k-means none'
@@ -70,4 +71,12 @@ if [ -n "$speech" ] && wanted 6 'adaptation'; then
     done
   done
   python "$here/gains.py" "$work"
+fi
+if [ -n "$speech" ] && wanted 7 'ten seconds of corrections'; then
+  if [ ! -e "$work/corrected/.simulated" ]; then
+    diarize simulate "$speech" --split dev-b ${noise:+--noise "$noise"} --speakers 2-5 --conversations 20 \
+      --seconds 60 --overlap 0.08 --seed 1 --out "$work/corrected" > "$work/corrected.tsv"
+    touch "$work/corrected/.simulated"
+  fi
+  python "$here/corrections.py" "$work/corrected" ac gcr ckm forest
 fi

@@ -1,0 +1,72 @@
+"""The rules by which the recipe takes corrections from a reference."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import soundfile
+from pyannote.core import Annotation, Segment
+
+from diarize.corrections import Corrections
+from diarize.formats.rttm import rttm_text
+
+
+@pytest.fixture
+def recipe(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    folder = repo_root / "recipes" / "learning_through_clustering"
+    monkeypatch.syspath_prepend(str(folder))
+    return importlib.import_module("corrections")
+
+
+def annotated(*turns: tuple[float, float, str]) -> Annotation:
+    made = Annotation(uri="talk")
+    for begin, end, name in turns:
+        made[Segment(begin, end), name] = name
+    return made
+
+
+REFERENCE = annotated((0, 8, "ann"), (7, 20, "ben"), (20, 23, "carl"), (24, 24.2, "ann"))
+
+
+def told(corrections: Annotation) -> list[tuple[float, float, str]]:
+    return [
+        (round(s.start, 2), round(s.end, 2), name)
+        for s, _, name in corrections.itertracks(yield_label=True)
+    ]
+
+
+def test_first_seconds_alone(recipe: ModuleType) -> None:
+    assert told(recipe.first(REFERENCE, Annotation())) == [
+        (0, 3.33, "ONLY:ann"), (8, 11.33, "ONLY:ben"), (20, 23, "ONLY:carl"),
+    ]  # fmt: skip
+
+
+def test_longest_errors_by_the_names_of_the_result(recipe: ModuleType) -> None:
+    result = annotated((0, 10, "SPEAKER_00"), (10, 23, "SPEAKER_01"))
+    assert recipe.names_in(result, REFERENCE) == {"ann": "SPEAKER_00", "ben": "SPEAKER_01"}
+    assert told(recipe.errors(REFERENCE, result)) == [
+        (8, 10, "ONLY:SPEAKER_01"), (20, 22, "ONLY:carl"), (22, 23, "ONLY:carl"),
+    ]  # fmt: skip
+
+
+def test_time_outside_of_corrections(recipe: ModuleType) -> None:
+    given = annotated((1, 3, "x"), (19, 21, "y"))
+    rest = recipe.outside(REFERENCE, given)
+    assert rest.label_duration("ann") == pytest.approx(8 - 2 + 0.2)
+    assert rest.label_duration("ben") == pytest.approx(13 - 1)
+    assert recipe.outside(REFERENCE, Annotation()) == REFERENCE
+
+
+def test_a_table(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    soundfile.write(tmp_path / "talk.flac", rng.normal(0, 0.05, 16_000 * 5), 16_000)
+    (tmp_path / "talk.rttm").write_text(rttm_text(annotated((0, 3, "ann"), (3, 5, "ben"))))
+    recipe.main([str(tmp_path), "ac"])
+    head, _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[1] for line in lines] == ["first", "errors"]
+    assert all(line.count("|") == head.count("|") for line in lines)
+    Corrections.of(recipe.first(REFERENCE, REFERENCE))
