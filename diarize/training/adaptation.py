@@ -6,7 +6,8 @@ of these stretches: greedy assignment to the recording's clusters, whose sizes h
 shares as their prior, two views of a window (itself, and a neighbour in its turn with noise)
 sharing their cluster. g stays as it is, and three things hold f in place: mixtures of two windows
 lie where g has their parts, windows lie near to where they lay, and training stops when the
-rehearsal on held-out chunks gets worse. What is not better there than the model was is not kept.
+rehearsal on held-out recordings gets worse. What is not better there than the model was is not
+kept.
 
 All other layers stay as they are, so that what they make of the windows is computed once.
 """
@@ -32,6 +33,9 @@ from diarize.pipeline import Diarizer, Hook
 from diarize.training.assignment import OnlineClustering, squared
 from diarize.training.held import HeldSpeech, held_speech
 from diarize.training.rehearsal import Answers, Rehearsal, cut, heard, mixed
+
+RECORDINGS_TO_SPARE = 3
+"""Recordings from which on a third of them is kept for the rehearsal."""
 
 STRANGERS = 0.5
 """Cosine of the centroids of two recordings' speakers below which they are not the same person."""
@@ -141,8 +145,9 @@ def adapt_to(
 ) -> Adaptation:
     """Adapt a model to speech whose speakers a first pass has told apart."""
     useful = [one for one in speech if len(one.speakers) > 1]
-    taught, asked = zip(*(one.parted() for one in useful), strict=True) if useful else ((), ())
-    rehearsal = Rehearsal(taught, asked, model.encode, seed)
+    taught, rehearsed = lessons_and_rehearsal(useful)
+    references, questions = zip(*rehearsed, strict=True) if rehearsed else ((), ())
+    rehearsal = Rehearsal(references, questions, model.encode, seed)
     before = rehearsal.answer(model)
     best, best_steps, after = model, 0, before
     trained = _Training(taught, model, config, seed) if len(rehearsal) else None
@@ -170,6 +175,22 @@ def adapt_to(
         before=before,
         after=after,
     )
+
+
+def lessons_and_rehearsal(
+    useful: Sequence[HeldSpeech],
+) -> tuple[list[HeldSpeech], list[tuple[HeldSpeech, HeldSpeech]]]:
+    """What is trained on; and recordings that are rehearsed, for references and for questions.
+
+    Every third recording is rehearsed and not trained on: whoever is told apart better there may be
+    so in others as well. One or two recordings are trained on and rehearsed by different chunks,
+    which says nothing of other speakers.
+    """
+    parted = [one.parted() for one in useful]
+    if len(useful) < RECORDINGS_TO_SPARE:
+        return [taught for taught, _ in parted], parted
+    spared = range(2, len(useful), 3)
+    return [one for i, one in enumerate(useful) if i not in spared], [parted[i] for i in spared]
 
 
 def _surely_better(before: Answers, after: Answers) -> bool:

@@ -16,6 +16,7 @@ from diarize.training.adaptation import (
     adapt_to,
     cluster_loss,
     draw_lessons,
+    lessons_and_rehearsal,
 )
 from diarize.training.held import HeldSpeech
 
@@ -86,6 +87,18 @@ def test_what_the_lessons_hold() -> None:
     assert (first != second).all()
     assert (lessons.recordings[first] == lessons.recordings[second]).all()
     assert lessons.recordings.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_every_third_recording_is_rehearsed_and_not_trained_on() -> None:
+    found = [parted(seed, f"r{seed}") for seed in range(6)]
+    taught, rehearsed = lessons_and_rehearsal(found)
+    assert [one.uri for one in taught] == ["r0", "r1", "r3", "r4"]
+    assert [(a.uri, b.uri) for a, b in rehearsed] == [("r2", "r2"), ("r5", "r5")]
+    assert taught[0] is found[0]
+    few, asked = lessons_and_rehearsal(found[:2])
+    assert [one.uri for one in few] == ["r0", "r1"] == [one.uri for _, one in asked]
+    assert [len(own) for own in few[0].speakers] == [3, 3, 3]
+    assert lessons_and_rehearsal([]) == ([], [])
 
 
 def test_the_loss_of_clusters() -> None:
