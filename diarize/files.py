@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
@@ -72,6 +73,17 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     np.savez(packed, **arrays)
     with atomic_output(path) as file:
         file.write(packed.getvalue())
+
+
+def file_name(name: str) -> str:
+    """A name as (the beginning of) the name of one file, on any system, in the folder it is put.
+
+    What separates folders, what Windows forbids, controls and a leading dot become ``_``; a long
+    name is cut, and nothing at all becomes ``_``.
+    """
+    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]|^\.', "_", name)
+    # 255 bytes are what file systems take; times and a suffix follow.
+    return clean.encode("utf-8", "replace")[:150].decode("utf-8", "ignore") or "_"
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:

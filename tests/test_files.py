@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.files import atomic_output, require_writable, write_npz
+from diarize.files import atomic_output, file_name, require_writable, write_npz
 
 
 def test_appears_only_when_complete(tmp_path: Path) -> None:
@@ -110,3 +110,16 @@ def test_arrays_are_written_whole_and_without_pickle(tmp_path: Path) -> None:
     with np.load(path, allow_pickle=False) as arrays:
         assert arrays["a"].tolist() == [0, 1, 2] and arrays["name"].tolist() == ["Zoë"]
     assert os.listdir(tmp_path) == ["x.npz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "clean"),
+    [
+        ("SPEAKER_00", "SPEAKER_00"), ("Zoë B.", "Zoë B."), ("../../etc/x", "_._.._etc_x"),
+        ("..", "_."), ("a\\b:c\n", "a_b_c_"), ("", "_"), ("ë" * 200, "ë" * 75), ("\udce9", "?"),
+    ],
+)  # fmt: skip
+def test_names_of_files_stay_in_their_folder(tmp_path: Path, name: str, clean: str) -> None:
+    assert file_name(name) == clean
+    (tmp_path / f"{file_name(name)}_0012.340-0015.120.wav").touch()
+    assert len(os.listdir(tmp_path)) == 1

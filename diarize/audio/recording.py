@@ -81,6 +81,18 @@ class Recording:
         if held:
             yield np.concatenate(pieces)
 
+    def frames(self, start: float = 0.0) -> Iterator[Float32[np.ndarray, "frames channels"]]:
+        """Decode at the file's own rate, with all its channels, or the one that is read.
+
+        Args:
+            start: seconds into the file at which to begin, whatever part of it this is.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        for chunk in self._decoder.chunks(round(start * self.sample_rate)):
+            yield chunk if self.channel is None else chunk[:, self.channel : self.channel + 1]
+
     def by_channel(self) -> list[Recording]:
         """Give each channel as a recording of its own; what was spooled is shared."""
         return [replace(self, channel=channel) for channel in range(self.n_channels)]

@@ -176,11 +176,11 @@ class Session:
             self._tell_map()
         if out is not None:
             from diarize.files import atomic_output
-            from diarize.formats import FORMATS
+            from diarize.formats import FORMATS, format_of
 
-            name = "json" if out.suffix.lower() == ".json" else "rttm"
+            name = format_of(out) or "rttm"
             with atomic_output(out, "w") as file:
-                file.write(FORMATS[name](annotation, diarizer.options))
+                file.write(FORMATS[name].write(annotation, diarizer.options, None))
 
     def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
         """The source has stalled: decide on what would be late otherwise."""

@@ -88,8 +88,9 @@ def run_one(
 
 
 def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> None:
-    """Write a result, and say what was found."""
+    """Write a result, with its clips if they are wanted, and say what was found."""
     from diarize.cli.summary import print_summary
+    from diarize.clips import cut_clips
     from diarize.formats import FORMATS
 
     found = result.found
@@ -101,9 +102,13 @@ def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> None:
         **diarizer.params,
     }
     texts = {
-        name: FORMATS[name](found.annotation, options, found.confidence) for name in targets.formats
+        name: FORMATS[name].write(found.annotation, options, found.confidence)
+        for name in targets.formats
     }
     targets.write(result.recording.uri, texts)
+    clips = targets.clips_of(result.recording.uri)
+    if clips is not None:
+        cut_clips(result.recording, found.annotation, clips)
     for text in found.notes:
         note(f"{result.recording.label}: {text}")
     print_summary(found, result.elapsed)

@@ -181,13 +181,24 @@ def run(
     format: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="rttm|json", help="Format of the result; may repeat.", show_default="rttm"
+            metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt|uem",
+            help="Format of the result; may repeat. uem tells only where somebody speaks.",
+            show_default="as the ending of --out says, else rttm",
+        ),
+    ] = None,
+    clips: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Cut each speaker's turns into files, at the recording's own rate; several "
+            "recordings get a folder each.",
+            show_default="none",
         ),
     ] = None,
 ) -> None:
     """Say who spoke when, also while people speak at the same time.
 
-    Writes RTTM to --out or standard output, and a summary to standard error.
+    Writes turns to --out or standard output, and a summary to standard error.
     """
     from diarize.activity import SileroActivity
     from diarize.cli.corrections import read_corrections
@@ -205,7 +216,7 @@ def run(
     if channels not in {"mix", "separate"}:
         raise InputError(f"channels {channels}: not one of mix, separate")
     several = len(audio) > 1 or channels == "separate"
-    targets = Targets.resolve(out, audio, format or ["rttm"], several=several)
+    targets = Targets.resolve(out, audio, format or None, several=several, clips=clips)
     if export is not None:
         require_export(export, out, audio)
     silero = SileroActivity(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)

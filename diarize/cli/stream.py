@@ -93,7 +93,9 @@ def stream(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Where the final result goes: RTTM, or JSON if it ends in .json."
+            metavar="FILE",
+            help="Where the final result goes: in the format of its ending, as `run` writes it, "
+            "else RTTM.",
         ),
     ] = None,
     refine: Annotated[

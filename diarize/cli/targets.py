@@ -14,56 +14,76 @@ from diarize.errors import InputError
 
 @dataclass(frozen=True)
 class Targets:
-    """What `--out` and `--format` ask for.
+    """What `--out`, `--format` and `--clips` ask for.
 
     Attributes:
         folder: where files are named by the recording; None: one file, or standard output.
         file: the one file; None: standard output, unless there is a folder.
         formats: names of formats.
+        clips: where clips go; None: none are cut.
+        several: whether there may be more than one recording.
     """
 
     folder: Path | None
     file: Path | None
     formats: Sequence[str]
+    clips: Path | None = None
+    several: bool = False
 
     @classmethod
     def resolve(
-        cls, out: str, inputs: Sequence[str], formats: Sequence[str], *, several: bool
+        cls,
+        out: str,
+        inputs: Sequence[str],
+        formats: Sequence[str] | None,
+        *,
+        several: bool,
+        clips: Path | None = None,
     ) -> Targets:
         """Decide before any work is done, and refuse what could not be written.
 
         Args:
             out: the option's value; "-": standard output.
             inputs: the recordings.
-            formats: names of formats; one that repeats counts once.
+            formats: names of formats; one that repeats counts once. None: what the ending of one
+                file says, else RTTM.
             several: whether there may be more than one result.
+            clips: a folder for clips; None: none are cut.
 
         Raises:
             InputError: an unknown format, two recordings of one name, a place that cannot be
                 written, or a file that is one of the recordings.
         """
         from diarize.files import require_writable
-        from diarize.formats import FORMATS
+        from diarize.formats import format_of, require_format
 
-        for name in formats:
-            if name not in FORMATS:
-                raise InputError(f"format {name}: not one of {', '.join(FORMATS)}")
+        for name in formats or ():
+            require_format(name)
         names = [name_of(source) for source in inputs]
         twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
         if twice is not None:
             raise InputError(f"two inputs are named {twice}: their results would be one")
-        formats = list(dict.fromkeys(formats))
+        if clips is not None:
+            require_folder(clips)
+        told = formats is not None
+        formats = list(dict.fromkeys(formats or ["rttm"]))
         if out == "-":
             if len(formats) > 1:
                 raise InputError("several formats need --out FOLDER")
-            return cls(None, None, formats)
+            return cls(None, None, formats, clips, several)
         path = Path(out)
         if several or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
             require_folder(path)
-            return cls(path, None, formats)
+            return cls(path, None, formats, clips, several)
         require_writable(path)
         refuse_recording(path, inputs, "the result")
-        return cls(None, path, formats)
+        if not told:
+            formats = [format_of(path) or "rttm"]
+        return cls(None, path, formats, clips, several)
+
+    def clips_of(self, name: str) -> Path | None:
+        """The folder for the clips of a recording; None: none are cut."""
+        return self.clips / name if self.clips is not None and self.several else self.clips
 
     def write(self, name: str, texts: Mapping[str, str]) -> None:
         """Write one result in all formats.
@@ -73,13 +93,14 @@ class Targets:
             texts: the result by name of format.
         """
         from diarize.files import atomic_output
+        from diarize.formats import FORMATS
 
         if self.folder is None and self.file is None:
             sys.stdout.write("".join(texts.values()))
             sys.stdout.flush()  # each result as soon as it is there
             return
-        for suffix, text in texts.items():
-            path = self.file or (self.folder or Path()) / f"{name}.{suffix}"
+        for format, text in texts.items():
+            path = self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_output(path, "w") as file:
                 file.write(text)

@@ -8,7 +8,9 @@ from typing import Any
 
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.formats.turns import Turn, written_turns
+from diarize.errors import InputError
+from diarize.formats.lines import MAX_SECONDS, Source, read_text, shorten, stem_of, token, unicode
+from diarize.formats.turns import Confidence, Turn, written_turns
 from diarize.version import __version__
 
 _DECIMALS = 3  # of a confidence
@@ -17,7 +19,7 @@ _DECIMALS = 3  # of a confidence
 def json_text(
     annotation: Annotation,
     options: Mapping[str, object],
-    confidence: Mapping[tuple[Segment, Any], float] | None = None,
+    confidence: Confidence | None = None,
 ) -> str:
     """One object: uri, version, options, speakers with talk time, turns; times in seconds.
 
@@ -42,7 +44,51 @@ def json_text(
         ],
         "turns": [_fields(turn) for turn in turns],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
+    return unicode(json.dumps(content, indent=2, ensure_ascii=False, default=str)) + "\n"
+
+
+def read_json(source: Source) -> dict[str, list[Turn]]:
+    """The turns of the recording that a file of `json_text` speaks of; all else is passed over.
+
+    `source` is a path, ``-`` (standard input) or an open file. A recording without name gets the
+    file's stem.
+
+    Raises:
+        InputError: the file cannot be read, is no JSON, or holds no turns.
+    """
+    name, text = read_text(source)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON ({error})") from error
+    found = content.get("turns") if isinstance(content, dict) else None
+    if not isinstance(found, list):
+        raise InputError(f"{name}: no list 'turns' in this file")
+    turns = []
+    for number, fields in enumerate(found):
+        try:
+            turns.append(_turn(fields))
+        except ValueError as error:
+            raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
+    return {token(content.get("uri") or stem_of(name)): turns}
+
+
+def _turn(fields: Any) -> Turn:
+    if not isinstance(fields, dict) or not isinstance(fields.get("speaker"), str):
+        raise ValueError("no text 'speaker'")
+    start, end = (_number(fields.get(key), key) for key in ("start", "end"))
+    if end < start:
+        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    sure = fields.get("confidence")
+    confidence = None if sure is None else _number(sure, "confidence")
+    return Turn(start, end, fields["speaker"], confidence)
+
+
+def _number(value: Any, what: str) -> float:
+    # bool is an int to Python, and true is no time
+    if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
+        raise ValueError(f"{what} {shorten(str(value))} is no number from 0 on")
+    return float(value)
 
 
 def _fields(turn: Turn) -> dict[str, object]:

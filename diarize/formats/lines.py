@@ -1,7 +1,8 @@
-"""Lines, numbers and names, as all text formats of this field have them."""
+"""Text, lines, numbers and names, as all text formats of this field have them."""
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -20,11 +21,14 @@ class Readable(Protocol):
 
 
 Source: TypeAlias = str | os.PathLike[str] | Readable
+STANDARD_INPUT = "standard input"
 
 # Only these separate fields: a name may hold a no-break or an ideographic space.
 _SEPARATORS = re.compile(r"[ \t\v\f]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_MAX_SECONDS = 1e9  # thirty years: such a time is a mistake, or not in seconds
+# Line breaks and other controls, and what XML cannot hold.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]+")
+MAX_SECONDS = 1e9  # thirty years: such a time is a mistake, or not in seconds
 
 
 def records(source: Source) -> Iterator[tuple[list[str], int, str]]:
@@ -36,7 +40,7 @@ def records(source: Source) -> Iterator[tuple[list[str], int, str]]:
     Raises:
         InputError: the file cannot be read or is no UTF-8 text.
     """
-    name, text = _read(source)
+    name, text = read_text(source)
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         fields = split_fields(line)
         if fields and fields[0][0] not in ";#":
@@ -59,15 +63,29 @@ def seconds(text: str, what: str) -> float:
     value = float(text)
     if value < 0:
         raise ValueError(f"{what} {text} is negative")
-    if value > _MAX_SECONDS:
+    if value > MAX_SECONDS:
         raise ValueError(f"{what} {shorten(text)} is too large for seconds")
     return value
 
 
 def token(name: object) -> str:
     """A name as one field: white space becomes ``_``; nothing at all becomes ``<NA>``."""
-    text = str(name).encode("utf-8", "backslashreplace").decode("utf-8")  # names of odd files
-    return re.sub(r"\s", "_", text) or "<NA>"
+    return re.sub(r"\s", "_", unicode(name)) or "<NA>"
+
+
+def one_line(name: object) -> str:
+    """A name as one line: line breaks and controls become a blank; nothing becomes ``<NA>``."""
+    return _CONTROLS.sub(" ", unicode(name)).strip() or "<NA>"
+
+
+def unicode(name: object) -> str:
+    """A name that can be written as UTF-8: bytes of odd file names become escapes."""
+    return str(name).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def stem_of(name: str) -> str:
+    """The name of the recording that a file speaks of when it does not say: the file's stem."""
+    return "stdin" if name == STANDARD_INPUT else token(Path(name).stem)
 
 
 def shorten(text: str) -> str:
@@ -75,23 +93,37 @@ def shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _read(source: Source) -> tuple[str, str]:
-    """Name and whole text of a source."""
+def name_of_source(source: Source) -> str:
+    """How messages call a source."""
     if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        try:
-            if name == "-":
-                name = "standard input"
-                content: bytes | str = sys.stdin.buffer.read()
-            else:
-                content = Path(name).read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    else:
-        name = str(getattr(source, "name", "input"))
-        content = source.read()
+        return STANDARD_INPUT if os.fspath(source) == "-" else os.fspath(source)
+    return str(getattr(source, "name", "input"))
+
+
+def read_text(source: Source) -> tuple[str, str]:
+    """Name and whole text of a source: UTF-8, or what its byte order mark says.
+
+    Raises:
+        InputError: the file cannot be read or is no such text.
+    """
+    name = name_of_source(source)
+    content: bytes | str
+    try:
+        if not isinstance(source, (str, os.PathLike)):
+            content = source.read()
+        elif os.fspath(source) == "-":
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     if isinstance(content, str):
         return name, content.removeprefix("\ufeff")
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as Praat writes names
+        try:
+            return name, content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: not UTF-16 text, though it begins so") from error
     try:
         return name, content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,18 +1,23 @@
-"""Turns as the formats write them: to the millisecond."""
+"""Turns as the formats write them, to the millisecond, and as they read them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from pyannote.core import Annotation, Segment
+
+from diarize.formats.lines import one_line
+
+Confidence: TypeAlias = Mapping[tuple[Segment, Any], float]
+"""The probability that its speaker is right, of each segment and track of an annotation."""
 
 _MS = 1000  # per second
 
 
 class Turn(NamedTuple):
-    """A turn from `start` to `end`, seconds, both whole milliseconds.
+    """A turn from `start` to `end`, seconds; both are whole milliseconds where they are written.
 
     `confidence` is the probability that the speaker is right, None where it is not known.
     """
@@ -23,9 +28,7 @@ class Turn(NamedTuple):
     confidence: float | None = None
 
 
-def written_turns(
-    annotation: Annotation, confidence: Mapping[tuple[Segment, Any], float] | None = None
-) -> list[Turn]:
+def written_turns(annotation: Annotation, confidence: Confidence | None = None) -> list[Turn]:
     """All turns of at least one millisecond, sorted by start, end and speaker.
 
     Boundaries are rounded each for itself, so that turns that touch still touch. `confidence` is
@@ -36,12 +39,62 @@ def written_turns(
     for segment, track, speaker in annotation.itertracks(yield_label=True):
         if segment.duration < 1 / _MS - 1e-9:  # 1e-9: what floating point takes off a millisecond
             continue
-        start = _milliseconds(float(segment.start))
-        end = max(_milliseconds(float(segment.end)), start + 1)
+        start = milliseconds(float(segment.start))
+        end = max(milliseconds(float(segment.end)), start + 1)
         turns.append(Turn(start / _MS, end / _MS, str(speaker), sure.get((segment, track))))
     return sorted(turns, key=lambda turn: turn[:3])
 
 
-def _milliseconds(time: float) -> int:
+def written_tiers(annotation: Annotation) -> dict[str, list[Turn]]:
+    """The turns of `written_turns` by speaker, in order of appearance, disjoint in each tier.
+
+    Tiers are told apart by the speaker's name on one line. Turns in which a speaker overlaps
+    himself become one; those that only touch stay apart.
+    """
+    tiers: dict[str, list[Turn]] = {}
+    for start, end, name, _ in written_turns(annotation):
+        speaker = one_line(name)
+        tier = tiers.setdefault(speaker, [])
+        if tier and start < tier[-1].end:
+            tier[-1] = Turn(tier[-1].start, max(tier[-1].end, end), speaker)
+        else:
+            tier.append(Turn(start, end, speaker))
+    return dict(sorted(tiers.items(), key=lambda item: item[1][0][:3]))
+
+
+def annotated(turns: Iterable[Turn], uri: str | None) -> tuple[Annotation, Confidence]:
+    """The annotation that holds the turns, and the confidence of those that have one.
+
+    Turns without length are passed over.
+    """
+    annotation = Annotation(uri=uri)
+    confidence = {}
+    for track, turn in enumerate(turns):
+        segment = Segment(turn.start, turn.end)
+        if segment:
+            annotation[segment, track] = turn.speaker
+            if turn.confidence is not None:
+                confidence[segment, track] = turn.confidence
+    return annotation, confidence
+
+
+def exclusive(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns without overlap: an instant belongs to the speaker whose turn began first.
+
+    Of turns that begin together the longer comes first, then the speaker whose name does. So a
+    word thrown in while somebody else goes on is left out, and who interrupts has the floor once
+    the other has ended.
+    """
+    alone = []
+    taken = 0.0  # until when
+    for turn in sorted(turns, key=lambda turn: (turn.start, -turn.end, turn.speaker)):
+        if turn.end > taken:
+            alone.append(turn._replace(start=max(turn.start, taken)))
+            taken = turn.end
+    return alone
+
+
+def milliseconds(time: float) -> int:
+    """A time as whole milliseconds."""
     # Half up, not half to even: a duration of whole milliseconds then keeps its length.
     return math.floor(time * _MS + 0.5)

@@ -14,10 +14,11 @@ from diarize.errors import InputError
 def resolve(
     out: object,
     inputs: Sequence[str] = ("talk.wav",),
-    formats: Sequence[str] = ("rttm",),
+    formats: Sequence[str] | None = ("rttm",),
     several: bool = False,
+    clips: Path | None = None,
 ) -> Targets:
-    return Targets.resolve(str(out), inputs, formats, several=several)
+    return Targets.resolve(str(out), inputs, formats, several=several, clips=clips)
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -113,5 +114,34 @@ def test_two_inputs_of_one_name_are_refused(inputs: list[str]) -> None:
 
 
 def test_unknown_formats_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^format srt: not one of rttm, json$"):
-        resolve("-", formats=["srt"])
+    with pytest.raises(InputError, match=r"^format doc: not one of rttm, json, "):
+        resolve("-", formats=["doc"])
+
+
+def test_the_ending_of_a_file_says_the_format(tmp_path: Path) -> None:
+    (tmp_path / "folder.srt").mkdir()
+    for out, several, formats in (
+        ("x.json", False, ["json"]),
+        ("x.TextGrid", False, ["textgrid"]),
+        ("x.txt", False, ["rttm"]),
+        ("folder.srt", False, ["rttm"]),
+        ("x.json", True, ["rttm"]),
+    ):
+        assert resolve(tmp_path / out, formats=None, several=several).formats == formats
+    assert resolve(tmp_path / "x.json", formats=["srt"]).formats == ["srt"]
+    assert resolve("-", formats=None).formats == ["rttm"]
+
+
+def test_files_have_the_suffix_of_their_format(tmp_path: Path) -> None:
+    targets = resolve(tmp_path, formats=["textgrid", "audacity"])
+    targets.write("talk", {"textgrid": "a\n", "audacity": "b\n"})
+    assert written(tmp_path) == {"talk.TextGrid": "a\n", "talk.txt": "b\n"}
+
+
+def test_clips_of_several_recordings_have_a_folder_each(tmp_path: Path) -> None:
+    assert resolve("-").clips_of("talk") is None
+    assert resolve("-", clips=tmp_path / "c").clips_of("talk") == tmp_path / "c"
+    assert resolve("-", several=True, clips=tmp_path).clips_of("talk") == tmp_path / "talk"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file: a file, but a folder is needed"):
+        resolve("-", clips=tmp_path / "file")

@@ -1,14 +1,19 @@
-"""The JSON of a result, and the table of formats."""
+"""The JSON of a result."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize import __version__
+from diarize.errors import InputError
 from diarize.formats import FORMATS, json_text, rttm_text
+from diarize.formats.json import read_json
+from diarize.formats.turns import Turn
 
 
 def conversation() -> Annotation:
@@ -44,7 +49,7 @@ def test_confidence() -> None:
     renamed = annotation.rename_labels(mapping={"Zoë": "Bea"})
     again = json.loads(json_text(renamed, {}, sure))["turns"]
     assert [turn.get("confidence") for turn in again] == [None, 0.877, 1.0]
-    assert FORMATS["rttm"](annotation, {}, sure) == rttm_text(annotation)
+    assert FORMATS["rttm"].write(annotation, {}, sure) == rttm_text(annotation)
 
 
 def test_nothing_said() -> None:
@@ -52,7 +57,32 @@ def test_nothing_said() -> None:
     assert content["speakers"] == content["turns"] == []
 
 
-def test_every_format_of_the_table_writes_text() -> None:
-    for write in FORMATS.values():
-        assert write(conversation(), {}).endswith("\n")
-    assert FORMATS["rttm"](conversation(), {}) == rttm_text(conversation())
+def test_turns_are_read_again_with_their_confidence() -> None:
+    annotation = conversation()
+    sure = {(Segment(1.0, 3.0), 1): 0.87654}
+    assert read_json(io.StringIO(json_text(annotation, {}, sure))) == {
+        "Gespräch": [Turn(0.0, 2.0, "Zoë"), Turn(1.0, 3.0, "Zoë", 0.877), Turn(2.5, 4.123, "Ann")]
+    }
+    assert read_json(io.StringIO('{"turns": []}')) == {"input": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[1, 2", "not JSON"),
+        ("[1, 2]", "no list 'turns' in this file"),
+        ('{"turns": {}}', "no list 'turns' in this file"),
+        ('{"turns": [3]}', "entry 0 of 'turns': no text 'speaker'"),
+        ('{"turns": [{"speaker": 3}]}', "entry 0 of 'turns': no text 'speaker'"),
+        ('{"turns": [{"speaker": "a", "end": 1}]}', "entry 0 of 'turns': start 'None' is no"),
+        ('{"turns": [{"speaker": "a", "start": true}]}', "entry 0 of 'turns': start 'True' is no"),
+        ('{"turns": [{"speaker": "a", "start": NaN}]}', "entry 0 of 'turns': start 'nan' is no"),
+        (
+            '{"turns": [{"speaker": "a", "start": 2, "end": 1}]}',
+            "entry 0 of 'turns': the end 1 is before the start 2",
+        ),
+    ],
+)
+def test_what_is_no_result_is_refused(content: str, reason: str) -> None:
+    with pytest.raises(InputError, match=f"^input: {reason}"):
+        read_json(io.StringIO(content))

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diarize.errors import InputError
-from diarize.formats.lines import records, seconds, shorten, split_fields, token
+from diarize.formats.lines import (
+    one_line,
+    read_text,
+    records,
+    seconds,
+    shorten,
+    split_fields,
+    stem_of,
+    token,
+)
 
 
 def test_comments_and_blank_lines_are_passed_over() -> None:
@@ -77,3 +86,25 @@ def test_a_name_is_one_field(name: str) -> None:
 def test_long_texts_are_cut() -> None:
     assert shorten("a\nb") == r"'a\nb'"
     assert len(shorten("x" * 1000)) == 42
+
+
+def test_names_on_one_line() -> None:
+    assert one_line(" Ann\r\n\tB\x00 ") == "Ann B"
+    assert one_line("\n") == one_line("") == "<NA>"
+    assert one_line("a\u2028b\uffff") == "a b"
+    assert one_line("b\udce9n") == "b\\udce9n"  # of a file whose name is no UTF-8
+
+
+def test_what_a_file_speaks_of_when_it_does_not_say() -> None:
+    assert stem_of("a/my talk.v2.srt") == "my_talk.v2"
+    assert stem_of("standard input") == "stdin"
+
+
+def test_byte_order_marks(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path.write_bytes("Zoë".encode(encoding))
+        assert read_text(path) == (str(path), "Zoë")
+    path.write_bytes(b"\xff\xfeZ")
+    with pytest.raises(InputError, match=r"x: not UTF-16 text, though it begins so$"):
+        read_text(path)

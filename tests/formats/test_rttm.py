@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment
+from pyannote.database.util import load_rttm
 
 import diarize.formats.rttm as rttm
 from diarize.errors import InputError
@@ -195,3 +196,12 @@ def test_a_folder_that_cannot_serve(tmp_path: Path) -> None:
         load_annotations(tmp_path)
     with pytest.raises(InputError, match=r"^cannot read"):
         load_annotations(tmp_path / "missing")
+
+
+def test_pyannote_reads_it(tmp_path: Path) -> None:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0.5, 2.0), 0] = "Zoë"
+    annotation[Segment(1.0, 3.25), 1] = "<ann>"
+    path = tmp_path / "talk.rttm"
+    path.write_text(rttm_text(annotation), encoding="utf-8")
+    assert turns(load_rttm(path)["talk"]) == turns(annotation)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
+from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.formats.turns import Turn, written_turns
+from diarize.formats.turns import Turn, annotated, exclusive, written_tiers, written_turns
 
 TURNS = st.lists(
     st.tuples(st.floats(0, 100), st.floats(0.0001, 20), st.sampled_from("ab")), max_size=8
@@ -51,3 +54,53 @@ def test_turns_that_touch_still_touch(start: float, first: float, second: float)
     annotation[Segment(start + first, start + first + second)] = "b"
     one, two = written_turns(annotation)
     assert one.end == two.start
+
+
+@given(TURNS)
+def test_tiers_are_disjoint_and_hold_all(turns: list[tuple[float, float, str]]) -> None:
+    annotation = annotate(turns)
+    tiers = written_tiers(annotation)
+    for speaker, tier in tiers.items():
+        assert all(a.end <= b.start for a, b in pairwise(tier))
+        assert {turn.speaker for turn in tier} == {speaker}
+        own = Timeline(
+            Segment(t.start, t.end) for t in written_turns(annotation) if t[2] == speaker
+        )
+        assert sum(t.end - t.start for t in tier) == pytest.approx(own.support().duration())
+
+
+def test_tiers_in_order_of_appearance() -> None:
+    annotation = annotate([(3.0, 1.0, "a"), (1.0, 1.0, "b\nc"), (2.0, 0.5, "b c"), (4, 2, "a")])
+    assert written_tiers(annotation) == {
+        "b c": [Turn(1.0, 2.0, "b c"), Turn(2.0, 2.5, "b c")],
+        "a": [Turn(3.0, 4.0, "a"), Turn(4.0, 6.0, "a")],
+    }
+
+
+def test_turns_as_an_annotation() -> None:
+    turns = [Turn(1.0, 2.0, "a", 0.5), Turn(1.0, 2.0, "a"), Turn(3.0, 3.0, "b")]
+    annotation, confidence = annotated(turns, "talk")
+    assert annotation.uri == "talk"
+    assert sorted(map(str, written_turns(annotation, confidence))) == sorted(map(str, turns[:2]))
+
+
+def test_each_instant_to_one_speaker() -> None:
+    turns = [
+        Turn(0.0, 4.0, "a"), Turn(1.0, 2.0, "b"), Turn(3.0, 6.0, "c", 0.5), Turn(8.0, 9.0, "b"),
+        Turn(8.0, 9.5, "c"),
+    ]  # fmt: skip
+    assert exclusive(turns[::-1]) == [
+        Turn(0.0, 4.0, "a"), Turn(4.0, 6.0, "c", 0.5), Turn(8.0, 9.5, "c")
+    ]  # fmt: skip
+
+
+@given(TURNS)
+def test_exclusive_turns_hold_all_speech_once(given: list[tuple[float, float, str]]) -> None:
+    turns = written_turns(annotate(given))
+    alone = exclusive(turns)
+    assert all(a.end <= b.start for a, b in pairwise(alone))
+    assert all(turn.end > turn.start for turn in alone)
+    speech = Timeline(Segment(turn.start, turn.end) for turn in turns).support().duration()
+    assert sum(turn.end - turn.start for turn in alone) == pytest.approx(speech)
+    for turn in alone:  # by somebody who did speak
+        assert any(t.speaker == turn.speaker and t.start <= turn.start <= t.end for t in turns)

@@ -1,0 +1,82 @@
+"""`diarize convert`: turns from one format into another."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from diarize.errors import InputError
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="A", help="Turns; - is standard input.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="B",
+            help="Where they go: a file, a folder that exists or ends in / (a file for each "
+            "recording, with --to), or - for standard output.",
+        ),
+    ],
+    source_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt",
+            help="Format of A.",
+            show_default="as its ending says",
+        ),
+    ] = None,
+    target_format: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt|uem",
+            help="Format of B.",
+            show_default="as its ending says",
+        ),
+    ] = None,
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive",
+            help="Give each instant to one speaker: the one whose turn began first.",
+        ),
+    ] = False,
+) -> None:
+    """Bring turns from one format into another.
+
+    Overlap is kept, unless --exclusive is given. A file named .txt may be anything: audacity must
+    be said.
+    """
+    from diarize.cli.targets import Targets
+    from diarize.files import file_name
+    from diarize.formats import format_of, read_turns, require_format
+    from diarize.formats.turns import annotated
+    from diarize.formats.turns import exclusive as without_overlap
+
+    source_format = source_format or format_of(source)
+    if source_format is None:
+        raise InputError(f"{source}: its ending says no format; give --from")
+    name = target_format or format_of(target)
+    if name is None:
+        raise InputError(f"{target}: its ending says no format; give --to")
+    write = require_format(name).write
+    folder = os.path.isdir(target) or target.endswith(("/", os.sep))
+    targets = Targets.resolve(target, [], [name], several=folder)
+    found = read_turns(source, source_format)
+    if not found:
+        raise InputError(f"{source}: speaks of no recording")
+    if len(found) > 1 and not folder and name != "rttm":
+        raise InputError(f"{source}: speaks of {len(found)} recordings: {target} must be a folder")
+    texts = {}
+    for uri, turns in found.items():
+        annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
+        texts[uri] = write(annotation, {}, confidence)
+    if folder:
+        for uri, text in texts.items():
+            targets.write(file_name(uri), {name: text})
+    else:
+        targets.write("", {name: "".join(texts.values())})

@@ -1,0 +1,51 @@
+"""The labels of Audacity: a line for each turn, times and name divided by tabs."""
+
+from __future__ import annotations
+
+import re
+
+from pyannote.core import Annotation
+
+from diarize.errors import InputError
+from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of
+from diarize.formats.turns import Turn, written_turns
+
+
+def audacity_text(annotation: Annotation) -> str:
+    """All turns as labels, sorted by start, end and speaker; controls in names become blanks."""
+    return "".join(
+        f"{turn.start:.6f}\t{turn.end:.6f}\t{one_line(turn.speaker)}\n"
+        for turn in written_turns(annotation)
+    )
+
+
+def read_audacity(source: Source) -> dict[str, list[Turn]]:
+    r"""The labels of a recording that is named as the file's stem; each is a turn.
+
+    `source` is a path, ``-`` (standard input) or an open file. Labels of an instant are passed
+    over, and so are the lines with a range of frequencies, which begin with ``\``.
+
+    Raises:
+        InputError: the file cannot be read, or a line is wrong; names file, line and reason.
+    """
+    name, text = read_text(source)
+    turns = []
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        if not line.strip() or line.startswith("\\"):
+            continue
+        try:
+            turns.append(_turn(line.split("\t", 2)))
+        except ValueError as error:
+            raise InputError(f"{name}, line {number}: {error}") from None
+    return {stem_of(name): [turn for turn in turns if turn.end > turn.start]}
+
+
+def _turn(fields: list[str]) -> Turn:
+    if len(fields) < 2:
+        raise ValueError("no label: start, end and name are divided by tabs")
+    # Some locales write a decimal comma.
+    times = [field.strip().replace(",", ".") for field in fields[:2]]
+    start, end = seconds(times[0], "the start"), seconds(times[1], "the end")
+    if end < start:
+        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    return Turn(start, end, one_line("".join(fields[2:])))

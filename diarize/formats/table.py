@@ -1,0 +1,120 @@
+"""The table of formats: how each is written and read, and which one a file's name says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from pyannote.core import Annotation, Segment, Timeline
+
+from diarize.errors import InputError
+from diarize.formats.audacity import audacity_text, read_audacity
+from diarize.formats.csv import csv_text, read_csv, read_tsv, tsv_text
+from diarize.formats.eaf import eaf_text, read_eaf
+from diarize.formats.json import json_text, read_json
+from diarize.formats.lines import Source, name_of_source, stem_of
+from diarize.formats.rttm import read_rttm, rttm_text
+from diarize.formats.srt import read_srt, srt_text
+from diarize.formats.textgrid import read_textgrid, textgrid_text
+from diarize.formats.turns import Confidence, Turn, written_turns
+from diarize.formats.uem import uem_text
+from diarize.formats.vtt import read_vtt, vtt_text
+
+_Read: TypeAlias = Callable[[Source], dict[str, list[Turn]]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of turns.
+
+    Attributes:
+        suffix: of its files, without the dot.
+        write: text of (annotation, options of the run, confidence of its segments and tracks).
+        read: the turns of a file, by recording; None: it does not say who speaks.
+    """
+
+    suffix: str
+    write: Callable[[Annotation, Mapping[str, object], Confidence | None], str]
+    read: _Read | None
+
+
+def _plain(suffix: str, write: Callable[[Annotation], str], read: _Read | None) -> Format:
+    """A format that holds neither options nor confidence."""
+    return Format(suffix, lambda annotation, options, confidence: write(annotation), read)
+
+
+def _read_rttm(source: Source) -> dict[str, list[Turn]]:
+    found = {
+        uri: [Turn(s.start, s.end, name) for s, _, name in annotation.itertracks(yield_label=True)]
+        for uri, annotation in read_rttm(source).items()
+    }
+    return found or {stem_of(name_of_source(source)): []}
+
+
+def _regions(annotation: Annotation) -> str:
+    """Where somebody speaks, as UEM."""
+    turns = [Segment(turn.start, turn.end) for turn in written_turns(annotation)]
+    return uem_text(Timeline(turns, uri=annotation.uri).support())
+
+
+FORMATS: dict[str, Format] = {
+    "rttm": _plain("rttm", rttm_text, _read_rttm),
+    "json": Format("json", json_text, read_json),
+    "csv": Format("csv", lambda found, options, sure: csv_text(found, sure), read_csv),
+    "tsv": Format("tsv", lambda found, options, sure: tsv_text(found, sure), read_tsv),
+    "textgrid": _plain("TextGrid", textgrid_text, read_textgrid),
+    "eaf": _plain("eaf", eaf_text, read_eaf),
+    "audacity": _plain("txt", audacity_text, read_audacity),
+    "srt": _plain("srt", srt_text, read_srt),
+    "vtt": _plain("vtt", vtt_text, read_vtt),
+    "uem": _plain("uem", _regions, None),
+}
+"""Every format by its name."""
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """The format that a file's ending says, if it says one; ``.txt`` may be anything."""
+    ending = Path(path).suffix.lower()
+    return next(
+        (
+            name
+            for name, format in FORMATS.items()
+            if ending == f".{format.suffix.lower()}" and ending != ".txt"
+        ),
+        None,
+    )
+
+
+def read_turns(source: Source, name: str | None = None) -> dict[str, list[Turn]]:
+    """The turns of every recording that a file speaks of.
+
+    Args:
+        source: a path, ``-`` (standard input) or an open file.
+        name: of the format; None: as the file's ending says.
+
+    Raises:
+        InputError: there is no such format or it holds no speakers, or the file cannot be read.
+    """
+    if name is None:
+        known = format_of(source) if isinstance(source, (str, os.PathLike)) else None
+        if known is None:
+            raise InputError(f"{name_of_source(source)}: its ending says no format: name it")
+        name = known
+    read = require_format(name).read
+    if read is None:
+        raise InputError(f"format {name}: does not say who speaks")
+    return read(source)
+
+
+def require_format(name: str) -> Format:
+    """The format of a name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if name not in FORMATS:
+        raise InputError(f"format {name}: not one of {', '.join(FORMATS)}")
+    return FORMATS[name]

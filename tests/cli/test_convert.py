@@ -1,0 +1,94 @@
+"""`diarize convert`: from every format into every other."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diarize.formats import FORMATS, read_turns
+
+Cli = Callable[..., Any]
+TALK = """\
+SPEAKER talk 1 0.500 2.000 <NA> <NA> ann <NA> <NA>
+SPEAKER talk 1 1.000 1.000 <NA> <NA> ben <NA> <NA>
+SPEAKER talk 1 2.250 1.000 <NA> <NA> ben <NA> <NA>
+"""
+READ = [name for name, format in FORMATS.items() if format.read]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    path = tmp_path / "talk.rttm"
+    path.write_text(TALK)
+    return path
+
+
+def test_from_every_format_into_every_other(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    for name in READ:
+        written = cli("convert", talk, f"{tmp_path}/{name}/", "--to", name)
+        assert (written.status, written.out, written.err) == (0, "", "")
+    for one, other in itertools.permutations(READ, 2):
+        source = tmp_path / one / f"talk.{FORMATS[one].suffix}"
+        target = tmp_path / f"{one}.{other}"
+        assert cli("convert", source, target, "--from", one, "--to", other).status == 0
+        (turns,) = read_turns(target, other).values()
+        assert sorted(turns) == sorted(next(iter(read_turns(talk).values()))), (one, other)
+
+
+def test_the_endings_say_the_formats(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    for ending in ("srt", "TextGrid", "eaf", "csv", "json", "vtt", "tsv"):
+        target = tmp_path / f"x.{ending}"
+        assert cli("convert", talk, target).status == 0
+        assert len(next(iter(read_turns(target).values()))) == 3
+    assert cli("convert", tmp_path / "x.srt", "-", "--to", "rttm").out == TALK.replace("talk", "x")
+    assert cli("convert", talk, tmp_path / "x.uem").status == 0
+    assert (tmp_path / "x.uem").read_text() == "talk 1 0.500 3.250\n"
+
+
+def test_each_instant_to_one_speaker(cli: Cli, talk: Path) -> None:
+    assert cli("convert", talk, "-", "--to", "audacity", "--exclusive").out == (
+        "0.500000\t2.500000\tann\n2.500000\t3.250000\tben\n"
+    )
+
+
+def test_confidence_is_kept(cli: Cli, tmp_path: Path) -> None:
+    turn = {"start": 0.5, "end": 1.0, "speaker": "ann", "confidence": 0.75}
+    (tmp_path / "a.json").write_text(json.dumps({"uri": "talk", "turns": [turn]}))
+    assert cli("convert", tmp_path / "a.json", tmp_path / "a.csv").status == 0
+    again = cli("convert", tmp_path / "a.csv", "-", "--to", "json")
+    assert json.loads(again.out)["turns"] == [turn]
+
+
+def test_several_recordings_need_a_folder(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    talk.write_text(TALK + TALK.replace("talk", "../../b"))
+    refused = cli("convert", talk, tmp_path / "x.srt")
+    refused.assert_refused("talk.rttm: speaks of 2 recordings: ", "x.srt must be a folder")
+    assert cli("convert", talk, f"{tmp_path}/out/", "--to", "srt").status == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["_._.._b.srt", "talk.srt"]
+    assert cli("convert", talk, "-", "--to", "rttm").out == talk.read_text()
+
+
+def test_standard_input_and_files_without_speech(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text, out in ((TALK, TALK), ("", "")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert cli("convert", "-", "-", "--from", "rttm", "--to", "rttm").out == out
+
+
+def test_what_is_refused(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    text = tmp_path / "x.txt"
+    cli("convert", text, talk).assert_refused(text, "its ending says no format; give --from")
+    cli("convert", talk, text).assert_refused(text, "its ending says no format; give --to")
+    cli("convert", talk, text, "--to", "doc").assert_refused("format doc: not one of rttm, json")
+    cli("convert", tmp_path / "no.srt", text, "--to", "csv").assert_refused("cannot read", "no.srt")
+    cli("convert", tmp_path / "a.uem", talk).assert_refused("format uem: does not say who speaks")
+    assert talk.read_text() == TALK and not text.exists()
