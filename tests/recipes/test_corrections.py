@@ -63,8 +63,8 @@ def test_time_outside_of_corrections(recipe: ModuleType) -> None:
 
 def test_a_table(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
-    soundfile.write(tmp_path / "talk.flac", rng.normal(0, 0.05, 16_000 * 5), 16_000)
-    (tmp_path / "talk.rttm").write_text(rttm_text(annotated((0, 3, "ann"), (3, 5, "ben"))))
+    soundfile.write(tmp_path / "talk.flac", rng.normal(0, 0.05, 16_000 * 14), 16_000)
+    (tmp_path / "talk.rttm").write_text(rttm_text(annotated((0, 8, "ann"), (8, 14, "ben"))))
     recipe.main([str(tmp_path), "ac"])
     head, _, *lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[1] for line in lines] == ["first", "errors"]
