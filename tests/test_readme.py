@@ -49,6 +49,8 @@ def folder(
         soundfile.write(tmp_path / f"{name}.wav", voice, SAMPLE_RATE)
     (corrections,) = blocks(readme, "rttm")
     (tmp_path / "corrections.rttm").write_text(corrections)
+    subtitle = "1\n00:00:01,500 --> 00:00:04,000\nGood morning.\n"
+    (tmp_path / "transcript.srt").write_text(subtitle)
     np.savez(tmp_path / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -96,7 +98,18 @@ def test_every_python_block_works(
 
 def test_every_option_exists(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
     known: dict[str, set[str]] = {}
-    names = ("run", "stream", "score", "embed", "cluster", "tune", "simulate", "plot timeline")
+    names = (
+        "run",
+        "stream",
+        "score",
+        "embed",
+        "cluster",
+        "tune",
+        "simulate",
+        "convert",
+        "label",
+        "plot timeline",
+    )
     for command in names:
         assert run_command([*command.split(), "--help"]) == 0
         known[command] = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))

@@ -71,6 +71,23 @@ def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) 
     assert all(0 < turn["confidence"] < 1 for turn in content["turns"])
 
 
+def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.srt"
+    assert run(talk, "--vad", "none", "--num-speakers", 1, "--out", out).status == 0
+    assert out.read_text() == "1\n00:00:00,000 --> 00:00:12,000\n[SPEAKER_00]:\n"
+
+
+def test_clips(run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: Path) -> None:
+    options = ["--vad", "none", "--num-speakers", 1, "--clips", tmp_path / "clips"]
+    assert run(talk, *options).status == 0
+    (clip,) = (tmp_path / "clips").iterdir()
+    assert clip.name == "SPEAKER_00_0000.000-0012.000.wav"
+    assert soundfile.info(clip).duration == 12.0
+    assert run(talk, write_tone(rate=8000), *options).status == 0
+    tone = tmp_path / "clips" / "tone" / "SPEAKER_00_0000.000-0001.000.wav"
+    assert soundfile.info(tone).samplerate == 8000
+
+
 def test_a_failing_input_does_not_stop_the_others(
     run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:
