@@ -1,13 +1,16 @@
-"""Ship a SplitNet with its card: python card.py FOLDER, where `diarize train splitnet` has ended.
+"""Ship a SplitNet with its card: python card.py FOLDER..., when `diarize train splitnet` has ended.
 
-The weights go to models/dpgmm/splitnet-D.safetensors, the card beside them.
+Several folders are one training, each of which began with the weights of the one before it. The
+weights go to models/dpgmm/splitnet-D.safetensors, the card beside them.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from safetensors import safe_open
 
@@ -23,20 +26,19 @@ from diarize.training.splitnet import (
 )
 
 
-def main(folder: Path) -> None:
+def main(folders: Sequence[Path]) -> None:
     """Measure, write the card, copy the weights."""
-    with safe_open(folder / "checkpoint.safetensors", framework="pt") as file:
-        header = file.metadata()
-    recipe, content = json.loads(header["recipe"]), (folder / "splitnet.safetensors").read_bytes()
-    network = load_splitnet(folder / "splitnet.safetensors")
-    tests = drawn_tests(recipe["dimension"])
+    recipes = [read_recipe(folder) for folder in folders]
+    content = (folders[-1] / "splitnet.safetensors").read_bytes()
+    network = load_splitnet(folders[-1] / "splitnet.safetensors")
+    tests = drawn_tests(recipes[0]["dimension"])
     ours, theirs = (split_accuracy(s, tests) for s in (network_splitter(network), two_means))
     text = (
         Path(__file__)
         .with_suffix(".md")
         .read_text(encoding="utf-8")
         .format(
-            **{k: v for k, v in recipe.items() if k != "rows"},
+            **{k: v for k, v in recipes[0].items() if k != "rows"},
             parameters=sum(p.numel() for p in network.parameters()) / 1e6,
             megabytes=len(content) / 1e6,
             sets=TEST_SETS,
@@ -44,12 +46,14 @@ def main(folder: Path) -> None:
             table="\n".join(
                 f"| {name} | {ours[name]:.3f} | {theirs[name]:.3f} |" for name in tests
             ),
-            total=recipe["steps"] * recipe["batch"],
-            least=recipe["rows"][0],
-            most=recipe["rows"][1],
+            commands="\n".join(f"    {line}" for line in commands(recipes)),
+            all_steps=sum(recipe["steps"] for recipe in recipes),
+            total=sum(recipe["steps"] * recipe["batch"] for recipe in recipes),
+            least=recipes[0]["rows"][0],
+            most=recipes[0]["rows"][1],
         )
     )
-    path = shipped_splitnet(recipe["dimension"])
+    path = shipped_splitnet(recipes[0]["dimension"])
     with atomic_output(path) as out:
         out.write(content)
     with atomic_output(path.with_suffix(".md"), "w") as out:
@@ -57,5 +61,24 @@ def main(folder: Path) -> None:
     print(text)
 
 
+def read_recipe(folder: Path) -> dict[str, Any]:
+    """What a training was made of."""
+    with safe_open(folder / "checkpoint.safetensors", framework="pt") as file:
+        return json.loads(file.metadata()["recipe"])
+
+
+def commands(recipes: Sequence[dict[str, Any]]) -> list[str]:
+    """What was called for it, in folders DIR1, DIR2, ..."""
+    folders = [f"DIR{n + 1}" for n in range(len(recipes))]
+    lines = [
+        f"diarize train splitnet --dim {recipe['dimension']} --steps {recipe['steps']} "
+        f"--batch {recipe['batch']}"
+        + (f" --start {folders[n - 1]}/splitnet.safetensors" if n else "")
+        + f" --out {folders[n]}"
+        for n, recipe in enumerate(recipes)
+    ]
+    return [*lines, f"python recipes/dpgmm/card.py {' '.join(folders)}"]
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main([Path(folder) for folder in sys.argv[1:]])
