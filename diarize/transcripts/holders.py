@@ -31,8 +31,9 @@ def holders(stretches: Float64[np.ndarray, "n 2"], turns: Sequence[Turn]) -> lis
     alone = _shares(stretches, names, exclusive(turns))
     away = np.stack([_distances(stretches, _regions(turns, name)) for name in names])
     found = []
-    # speakers by share, then by what they hold when each instant has one speaker, then by name
-    order = np.lexsort((np.arange(len(names))[:, None] + 0 * held, -alone, -held), axis=0)
+    # By share, then by what they hold when each instant has one speaker, then by name.
+    by_name = np.broadcast_to(np.arange(len(names))[:, None], held.shape)
+    order = np.lexsort((by_name, -alone, -held), axis=0)
     for n, nearest in enumerate(np.lexsort((-alone, away), axis=0)[0]):
         heard = [names[k] for k in order[:, n] if held[k, n] > 0]
         found.append(tuple(heard) or (names[nearest],))
