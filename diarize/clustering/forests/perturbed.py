@@ -32,7 +32,8 @@ def symmetric_noise(
         samples, *like.shape[:-2], len(i) + 1, generator=generator, device=device, dtype=like.dtype
     )
     drawn[..., -1] = 0
-    return drawn.gather(-1, place.flatten().expand(*drawn.shape[:-1], -1)).unflatten(-1, (n, n))
+    noise = drawn.gather(-1, place.flatten().expand(*drawn.shape[:-1], -1))
+    return noise.reshape(*noise.shape[:-1], n, n)
 
 
 def perturbed_forest(
