@@ -126,7 +126,7 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["--start", "-1"], "--start"),
         (["--seed", "-1"], "--seed"),
         (["--channels", "left"], "channels left: not one of mix, separate"),
-        (["--format", "csv"], "format csv: not one of rttm, json"),
+        (["--format", "docx"], "format docx: not one of rttm, json"),
         (["--format", "rttm", "--format", "json"], "several formats need --out FOLDER"),
         (["--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
         (["--vad", "sillero"], "vad sillero: not silero, none or an RTTM file"),

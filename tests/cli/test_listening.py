@@ -53,6 +53,7 @@ class Diarizer:
     def finish(self) -> Annotation:
         if self.interrupt:
             os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)  # another thread may have taken it: until it arrives here
         self.settled = [Turn(0.0, self.seconds, ("SPEAKER_00",), True)]
         return self._annotation("SPEAKER_00")
 

@@ -27,7 +27,7 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import STEPS, WINDOWS, Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints
+from diarize.voiceprints import Voiceprints, name_speakers
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -317,14 +317,17 @@ def stub_voices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[st
     seen: list[list[str]] = []
     voices = {"a": (0, 1), "b": (1, 2), "c": (0,)}
 
-    def hear(self: Diarizer, recording: Any, *_: object, **__: object) -> Diarization:
+    def hear(
+        self: Diarizer, recording: Any, *_: object, known: Any = None, **__: object
+    ) -> Diarization:
         seen.append(sorted(path.name for path in (tmp_path / "out").glob("*")))
         who = voices[recording.uri]
         annotation = Annotation(uri=recording.uri)
         for n in range(len(who)):
             annotation[Segment(n, n + 1), n] = f"SPEAKER_{n:02d}"
         prints = Voiceprints(tuple(annotation.labels()), np.eye(16, dtype=np.float32)[list(who)])
-        return Diarization(annotation, np.zeros((0, 2)), 1, 1.0, "cpu", voices=prints)
+        found = Diarization(annotation, np.zeros((0, 2)), 1, 1.0, "cpu", voices=prints)
+        return found if known is None else found.renamed(*name_speakers([prints], known))
 
     monkeypatch.setattr(Diarizer, "diarize", hear)
     return seen
