@@ -15,7 +15,7 @@ from diarize.timeline import TimelineOptions, cut_cells, decode, turns
 Ids = frozenset[int]
 
 CONTEXT = 2.0  # seconds before what is decided that are remembered
-MOST_STATES = 200  # sets that are decoded among: of so many of the largest clusters
+MOST_STATES = 200  # sets that are decoded among: of so many of the first clusters
 IMPOSSIBLE = 1e3  # cost of what was decided otherwise; squared distances are at most 4
 
 
@@ -50,9 +50,8 @@ class LiveDecoder:
         self._vectors = np.concatenate([self._vectors, vectors])
 
     def know(self, clusters: list[LiveCluster]) -> None:
-        """Decode among these from now on; at least one, the largest count where there are many."""
-        largest = sorted(clusters, key=lambda cluster: (-cluster.size, cluster.id))
-        chosen = largest[: most_speakers(len(largest), self._max_set_size, MOST_STATES)]
+        """Decode among these from now on; at least one, the first ones where there are many."""
+        chosen = clusters[: most_speakers(len(clusters), self._max_set_size, MOST_STATES)]
         chosen.sort(key=lambda cluster: cluster.id)
         self._ids = tuple(cluster.id for cluster in chosen)
         self._states = SpeakerSets(enumerate_sets(len(chosen), self._max_set_size))

@@ -19,6 +19,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
 from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
+from diarize.streaming.cast import Cast
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.history import Said, Spool
 from diarize.streaming.intake import Intake, resampling_delay
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 LATENCY = 2.0  # seconds
 SHORTEST_CELL = 0.01  # seconds
-MIN_LIVE = 4  # windows that a cluster must have before it is taken for a speaker
 REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
 SHORTEST_REFINE = 5.0  # seconds
 
@@ -120,6 +120,7 @@ class StreamingDiarizer:
         self._decoder = LiveDecoder(
             self._model.compose, max_set_size, options, self._model.config.dim
         )
+        self._cast = Cast(self._model.compose, max_set_size)
         self._backend = refine_backend
         self._bounds = {
             "n_speakers": n_speakers,
@@ -254,6 +255,7 @@ class StreamingDiarizer:
             said = self._say(due + self._timing.piece if self.decided < due else self.decided)
         if heard >= self._next_pass and self._refine is not None:
             said += self._collect(wait=True)
+            self._recast()
             self._begin_pass(heard - self._refine)
             self._next_pass += self._refine
         return said
@@ -301,9 +303,7 @@ class StreamingDiarizer:
 
     def _answer(self, vectors: Float32[np.ndarray, "n p"]) -> None:
         self._links.partial_fit(vectors)
-        clusters = self._links.live_clusters()
-        known = [cluster for cluster in clusters if cluster.size >= MIN_LIVE]
-        self._decoder.know(known or [max(clusters, key=lambda c: (c.size, -c.id))])
+        self._decoder.know(self._cast.of(self._links.live_clusters()))
 
     def _begin_pass(self, until: float) -> None:
         """Settle what was said up to a time, in a thread of its own."""
@@ -325,6 +325,20 @@ class StreamingDiarizer:
         self._pass = None
         self.settled += found
         return found
+
+    def _recast(self) -> None:
+        """Decode among the speakers of the last pass from now on.
+
+        That is when the next one begins: what is said does not depend on how long a pass takes.
+        """
+        if not self.settled:
+            return
+        final = [(turn.start, turn.end, turn.speakers) for turn in self.settled]
+        shared = shared_seconds(self.said.turns, final)
+        ids = {name: number for number, name in self._names.items()}
+        by_id = {ids[name]: times for name, times in shared.items()}
+        self._cast.settle(self._settler.voices, by_id)
+        self._decoder.know(self._cast.of(self._links.live_clusters()))
 
     def _check(self, refine: float | None) -> None:
         if refine is not None and not SHORTEST_REFINE <= refine < math.inf:

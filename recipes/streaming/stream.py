@@ -4,7 +4,7 @@
 
 OUT/live-2 has the live turns, OUT/live-2-alone those without compositions (at most one speaker at
 an instant), OUT/settled-2 what the last pass made of the former; with --refine 30, OUT/settled-2-30
-what was settled every 30 seconds.
+what was settled every 30 seconds, and OUT/live-2-30 what was said live with that to go by.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main() -> None:
     for path in sorted(given.conversations.glob("*.flac")):
         if given.refine is not None:
             refined = heard(path, latency=given.latency, refine=given.refine)
+            write(given.out / f"live-{name}-{given.refine:g}", refined.live())
             write(given.out / f"settled-{name}-{given.refine:g}", refined.finish())
             continue
         together = heard(path, latency=given.latency)

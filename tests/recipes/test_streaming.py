@@ -27,14 +27,14 @@ def test_what_is_written(
     out = tmp_path / "out"
     for options, names in (
         (["--latency", "1"], {"live-1", "live-1-alone", "settled-1"}),
-        (["--latency", "2", "--refine", "5"], {"settled-2-5"}),
+        (["--latency", "2", "--refine", "5"], {"live-2-5", "settled-2-5"}),
     ):
         arguments = ["stream.py", str(tmp_path), str(out), *options]
         monkeypatch.setattr(sys, "argv", arguments)
         runpy.run_path(str(folder / "stream.py"), run_name="__main__")
         for name in names:
             assert read_rttm(out / name / "talk.rttm")["talk"].labels(), name
-    assert len(os.listdir(out)) == 4
+    assert len(os.listdir(out)) == 5
 
 
 def test_the_script_is_bash(folder: Path) -> None:

@@ -73,8 +73,8 @@ def test_memory_is_that_of_the_last_seconds() -> None:
     assert len(made._decided) <= len(made._cells)
 
 
-def test_only_the_largest_of_many_clusters_are_states() -> None:
+def test_only_the_first_of_many_clusters_are_states() -> None:
     made = decoder()
     rng = np.random.default_rng(0)
-    made.know([LiveCluster(i, i, rng.normal(size=4)) for i in range(1, 200)])
+    made.know([LiveCluster(i, i, rng.normal(size=4)) for i in range(199, 0, -1)])
     assert len(made._states) <= 200 and made._ids[-1] == 199
