@@ -4,10 +4,10 @@
 
 First 10 000 to 1 000 000 rows in 2 dimensions, each number in a process of its own: time of an
 iteration and peak memory. Then 20 000 rows of 20 clusters in 2 and in 10 dimensions, 200 iterations
-of `DPGMM` by each start that looks at the data, against BayesianGaussianMixture with at most 100 and
-1000 components. That ends when its bound stands still; here it may not, as in the paper, where all
-methods run for 200 iterations. `--peer-iterations 20` stops it after 20 (all of them take half an
-hour of a processor with 1000 components) and scales its time up.
+of `DPGMM` by each start that looks at the data, against BayesianGaussianMixture with at most 100
+and 1000 components. That ends when its bound stands still; here it may not, as in the paper, where
+all methods run for 200 iterations. `--peer-iterations 20` stops it after 20 (all of them take half
+an hour of a processor with 1000 components) and scales its time up.
 
 Seconds are processor time of a single thread, so that a busy machine makes little difference.
 """
