@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from diarize.streaming import StreamingDiarizer, Turn
 
 POLL = 0.1  # seconds after which a request to stop is heeded, at the latest
-STALL = 0.03  # seconds before a promise ends at which nothing more is waited for
+STALL = 0.05  # seconds before a promise ends at which nothing more is waited for
+RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the block is long
 
 
 @runtime_checkable
@@ -132,7 +133,8 @@ class Session:
         """Take in blocks to the end of the source, or until somebody ends it."""
         blocks = Blocks(source)
         diarizer = self.diarizer
-        arrived: deque[tuple[float, float]] = deque()  # when, and seconds of sound by then
+        # When the sound of a block began, and seconds of sound at its end.
+        arrived: deque[tuple[float, float]] = deque()
         while not (self.unheard or interruption.number):
             late = arrived[0][0] + latency - STALL - time.monotonic() if arrived else POLL
             try:
@@ -140,8 +142,10 @@ class Session:
                 if block is None:
                     break
                 if len(block):
+                    now, before = time.monotonic(), diarizer.seconds
                     turns = diarizer.push(block)
-                    arrived.append((time.monotonic(), diarizer.seconds))
+                    age = min(diarizer.seconds - before, RECORDED)
+                    arrived.append((now - age, diarizer.seconds))
                 else:
                     turns = self._catch_up(arrived, latency)
             except InputError as problem:

@@ -10,7 +10,7 @@ from diarize.activity.silero import CHUNK_SECONDS
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 
-MARGIN = 0.15  # seconds for the computing itself
+MARGIN = 0.1  # seconds for the computing itself
 HOPS = 8  # into which a latency is divided, or more: work is done once in each
 MOST_CHUNKS = 16  # in one of them, 0.5 s
 LONGEST = 60.0  # seconds
