@@ -32,7 +32,7 @@ if wanted 3 'scores'; then
   for latency in $latencies; do
     names="$names live-$latency live-$latency-alone settled-$latency"
   done
-  names="$names settled-2-$refine links ckm"
+  names="$names live-2-$refine settled-2-$refine links ckm"
   for name in $names; do
     diarize score "$work/reference.rttm" "$work/$name" --json > "$work/$name.json"
   done
