@@ -53,7 +53,7 @@ class Diarizer:
     def finish(self) -> Annotation:
         if self.interrupt:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(60)  # another thread may have taken it: until it arrives here
+            time.sleep(9)  # another thread may have taken it: until it arrives here
         self.settled = [Turn(0.0, self.seconds, ("SPEAKER_00",), True)]
         return self._annotation("SPEAKER_00")
 
@@ -126,6 +126,15 @@ def test_a_signal_ends_it_well(
     assert all(json.loads(line) for line in capsys.readouterr().out.splitlines())
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the tests were started in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_signal_spares_the_last_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
