@@ -137,20 +137,16 @@ class SpanningForest(SampledClusterer):
         labels = self._trees(rows, links, bounds, generator)
         criterion = Criterion.of(rows, self.count_penalty)
         greedy = GCR(max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold)
-        best: tuple[float, Regions] | None = None
-        for coarser in merged_apart(rows, labels, links.cannot):
-            found = greedy.reassign(rows, coarser, bounds)
-            if found is None or not links.allow(found.sets[coarser]):
-                continue
-            value = criterion(found.ssd, found.counts, len(found.means))
-            if best is None or value < best[0]:
-                best = value, found.regions(coarser)
+        found = greedy.reassigned(rows, merged_apart(rows, labels, links.cannot), bounds)
+        allowed = (one for one in found if links.allow(one[1].sets[one[0]]))
+        best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
         if best is None:
             i, j = links.cannot[0]
             raise ValueError(
                 f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} speakers"
             )
-        return best[1]
+        coarser, chosen = best
+        return chosen.regions(coarser)
 
     def _trees(
         self,

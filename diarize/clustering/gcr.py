@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,32 +128,25 @@ class GCR(SampledClusterer):
         criterion = Criterion.of(rows, self.count_penalty)
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
-        best: tuple[float, Int64[np.ndarray, " n"], Reassignment] | None = None
-        for coarser in merged_step_by_step(rows, labels):
-            found = self.reassign(rows, coarser, bounds)
-            if found is None:
-                continue
-            value = criterion(found.ssd, found.counts, len(found.means))
-            if best is None or value < best[0]:
-                best = value, coarser, found
-            if not inferred:
-                break
+        found = self.reassigned(rows, merged_step_by_step(rows, labels), bounds)
+        tried = found if inferred else islice(found, 1)
+        best = min(tried, key=lambda one: one[1].cost(criterion), default=None)
         if best is None:
             raise ValueError(
                 f"the base clustering has {labels.max() + 1} clusters, "
                 f"fewer than the {bounds.low} speakers asked for"
             )
-        _, labels, found = best
-        self.n_base_clusters_ = len(found.means)
-        self.threshold_ = found.threshold
-        return found.regions(labels)
+        labels, chosen = best
+        self.n_base_clusters_ = len(chosen.means)
+        self.threshold_ = chosen.threshold
+        return chosen.regions(labels)
 
     def _base_labels(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Int64[np.ndarray, " n"]:
         """The base clustering, at its finest: labels from 0, no cluster empty."""
         if self.base is None:
-            most = max(most_speakers(MAX_BASE_CLUSTERS, self.max_set_size, MOST_SETS), bounds.low)
+            most = most_base_clusters(self.max_set_size, bounds)
             return cut(ward_tree(rows), min(self.n_base_clusters or most, len(rows)))
         base = clone(self.base)
         options = base.get_params()
@@ -174,6 +168,15 @@ class GCR(SampledClusterer):
         everyone = Assignment(rows, 1, len(means))
         everyone.update(means[None], np.zeros(len(means)))
         return np.where(inside, labels, everyone.labels[0]).astype(np.int64)
+
+    def reassigned(
+        self, rows: Rows, clusterings: Iterable[Int64[np.ndarray, " n"]], bounds: SpeakerBounds
+    ) -> Iterator[tuple[Int64[np.ndarray, " n"], Reassignment]]:
+        """The base clusterings that can keep to the bounds, each with its reassignment."""
+        for labels in clusterings:
+            found = self.reassign(rows, labels, bounds)
+            if found is not None:
+                yield labels, found
 
     def reassign(
         self, rows: Rows, labels: Int64[np.ndarray, " n"], bounds: SpeakerBounds
@@ -214,6 +217,10 @@ class Reassignment:
     ssd: float
     threshold: float
 
+    def cost(self, criterion: Criterion) -> float:
+        """By which base clusterings are compared: the number of clusters counts, mixtures too."""
+        return criterion(self.ssd, self.counts, len(self.means))
+
     def regions(self, labels: Int64[np.ndarray, " n"]) -> Regions:
         """As regions of the rows of this base clustering."""
         speakers = np.flatnonzero(self.sets.any(axis=0))
@@ -224,6 +231,11 @@ class Reassignment:
             offsets=np.zeros(len(self.means)),
             centroids=self.means[speakers],
         )
+
+
+def most_base_clusters(max_set_size: int, bounds: SpeakerBounds) -> int:
+    """Most base clusters to look at: so many that their sets can be looked at."""
+    return max(most_speakers(MAX_BASE_CLUSTERS, max_set_size, MOST_SETS), bounds.low)
 
 
 def merged_step_by_step(

@@ -11,7 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from steps.idx import read_idx_pair
+from steps.scores import begin_scores, read_scores
 
 from diarize.clustering.dpgmm import DPGMM, NIW
 
@@ -153,23 +154,13 @@ def cluster(method: str, x: np.ndarray, k: int, iterations: int, seed: int) -> n
     raise SystemExit(f"no method {method}")
 
 
-def read_scores(path: Path) -> list[Score]:
-    """The lines of scores.tsv."""
-    if not path.exists():
-        return []
-    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
-    kinds = (str, int, int, int, str, int, float, float, float)
-    return [Score(*(kind(v) for kind, v in zip(kinds, line, strict=True))) for line in lines]
-
-
 def run_all(
     args: argparse.Namespace, experiment: str, k: int, sets: Iterator[tuple[int, Data]]
 ) -> None:
     """Every method on every data set, unless there is a line already."""
     path = args.work / "scores.tsv"
-    done = {(s.experiment, s.dim, s.k, s.set, s.method) for s in read_scores(path)}
-    if not path.exists():
-        path.write_text("\t".join(field.name for field in fields(Score)) + "\n")
+    done = {(s.experiment, s.dim, s.k, s.set, s.method) for s in read_scores(path, Score)}
+    begin_scores(path, Score)
     for index, (x, truth) in sets:
         for method in args.methods:
             if (experiment, x.shape[1], k, index, method) in done:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from experiment import INITS, Score, read_scores
+from experiment import INITS, Score
+from steps.scores import read_scores
 
 TITLES = {
     "random": "SubC-random", "kmeans": "SubC-kmeans", "splitnet": "SubC-SplitNet",
@@ -153,7 +154,7 @@ def plot_convergence(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Print and plot what there is."""
-    scores = read_scores(folder / "scores.tsv")
+    scores = read_scores(folder / "scores.tsv", Score)
     print_table(scores)
     print_tests(scores)
     plot_boxes(scores, folder)

@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyannote.core import Annotation, Segment, Timeline
-from scipy.optimize import linear_sum_assignment
 
 from diarize.formats.rttm import read_rttm
 from diarize.pipeline import Diarizer
 from diarize.scoring import score_files
+from diarize.scoring.der import speaker_mapping
+from diarize.scoring.elements import decompose
 
 SECONDS = 10.0  # of corrections for each conversation
 SHORTEST = 0.3  # seconds of a stretch that somebody would label
@@ -83,19 +84,10 @@ def cut(stretch: Segment) -> Iterator[Segment]:
 
 def names_in(result: Annotation, reference: Annotation) -> dict[str, str]:
     """What a result calls the reference's speakers, by the time that they share."""
-    true, found = reference.labels(), result.labels()
-    shared = [
-        [
-            reference.label_timeline(t).support().crop(result.label_timeline(f)).duration()
-            for f in found
-        ]
-        for t in true
-    ]
-    if not true or not found:
-        return {}
-    rows, columns = linear_sum_assignment(shared, maximize=True)
-    pairs = zip(rows, columns, strict=True)
-    return {true[row]: found[column] for row, column in pairs if shared[row][column] > 0}
+    elements = decompose(reference, result)
+    true, found, shared = reference.labels(), result.labels(), elements.shared_time()
+    pairs = zip(*speaker_mapping(elements), strict=True)
+    return {true[row]: found[column] for row, column in pairs if shared[row, column] > 0}
 
 
 RULES: dict[str, Rule] = {"first": first, "errors": errors}

@@ -8,7 +8,7 @@ Runs that have a line already are skipped.
 from __future__ import annotations
 
 import argparse
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from steps.scores import begin_scores, read_scores
 from torch.nn.functional import mse_loss
 
 from diarize.clustering.combination import hard_divergence, soft_divergence
@@ -111,21 +112,11 @@ def probes(codes: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     }
 
 
-def read_scores(path: Path) -> list[Score]:
-    """The lines of scores.tsv."""
-    if not path.exists():
-        return []
-    kinds = (str, int, str, str, int, *([float] * 7))
-    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
-    return [Score(*(kind(v) for kind, v in zip(kinds, line, strict=True))) for line in lines]
-
-
 def run(args: argparse.Namespace, name: str, data: Data) -> None:
     """All methods at all levels; ours, at an imbalanced level, with an even prior too."""
     path = args.work / "scores.tsv"
-    done = {(s.data, s.level, s.prior, s.method, s.seed) for s in read_scores(path)}
-    if not path.exists():
-        path.write_text("\t".join(field.name for field in fields(Score)) + "\n")
+    done = {(s.data, s.level, s.prior, s.method, s.seed) for s in read_scores(path, Score)}
+    begin_scores(path, Score)
     for level in args.levels:
         some = data.imbalanced(level)
         shares = np.bincount(some.y) / len(some.y)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from experiment import Score, read_scores
+from experiment import Score
+from steps.scores import read_scores
 
 TITLES = {
     "combination": "combination assignment", "sinkhorn-knopp": "Sinkhorn-Knopp",
@@ -49,4 +50,4 @@ def _spread(values: Sequence[float], digits: int) -> str:
 
 
 if __name__ == "__main__":
-    print_tables(read_scores(Path(sys.argv[1]) / "scores.tsv"))
+    print_tables(read_scores(Path(sys.argv[1]) / "scores.tsv", Score))

@@ -20,6 +20,10 @@ if [ "$smoke" = true ]; then
   seeds=1 levels='0 3' epochs=2 forest_steps=3 methods='combination concrete-k-means none'
 fi
 mkdir -p "$work"
+conversations() { # of a split, as the recipe of conversations makes them
+  "$here/../conversations/run.sh" --speech "$speech" --noise "$noise" --split "$1" --work "$work/$1" \
+    --seed 1 --stage 0 --stop-stage 0
+}
 run() { python "$here/experiment.py" "$@" --work "$work" --methods $methods --seeds "$seeds"; }
 
 # shellcheck disable=SC2086
@@ -51,10 +55,8 @@ if [ -n "$speech" ] && wanted 5 'f and g with the forest as a loss'; then
 fi
 if [ -n "$speech" ] && wanted 6 'adaptation'; then
   for split in dev-a dev-b; do
-    made="$work/conversations/$split"
-    mkdir -p "$work/conversations"
-    [ -e "$made.tsv" ] || diarize simulate "$speech" --split "$split" ${noise:+--noise "$noise"} \
-      --speakers 2-5 --conversations 20 --seconds 60 --overlap 0.08 --seed 1 --out "$made" > "$made.tsv"
+    conversations "$split"
+    made="$work/$split/conversations"
     for channel in telephone room; do
       own="$work/$channel/$split"
       log "$channel, $split"
@@ -73,10 +75,6 @@ if [ -n "$speech" ] && wanted 6 'adaptation'; then
   python "$here/gains.py" "$work"
 fi
 if [ -n "$speech" ] && wanted 7 'ten seconds of corrections'; then
-  if [ ! -e "$work/corrected/.simulated" ]; then
-    diarize simulate "$speech" --split dev-b ${noise:+--noise "$noise"} --speakers 2-5 --conversations 20 \
-      --seconds 60 --overlap 0.08 --seed 1 --out "$work/corrected" > "$work/corrected.tsv"
-    touch "$work/corrected/.simulated"
-  fi
-  python "$here/corrections.py" "$work/corrected" ac gcr ckm forest
+  conversations dev-b
+  python "$here/corrections.py" "$work/dev-b/conversations" ac gcr ckm forest
 fi

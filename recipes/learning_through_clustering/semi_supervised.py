@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from data import digits
 from sklearn.linear_model import LogisticRegression
+from steps.scores import begin_scores, read_scores
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
@@ -207,20 +208,10 @@ def evaluate(encoder: nn.Module, examples: Examples) -> tuple[float, float]:
     return clustering_error(test, examples.test[1]), float(error)
 
 
-def read_scores(path: Path) -> list[Score]:
-    """The lines of semi_supervised.tsv."""
-    if not path.exists():
-        return []
-    kinds = (str, str, float, int, int, float, float)
-    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
-    return [Score(*(kind(v) for kind, v in zip(kinds, line, strict=True))) for line in lines]
-
-
 def run(name: str, examples: Examples, path: Path, seeds: int, steps: int) -> None:
     """Every combination that has no line yet."""
-    done = {astuple(score)[:5] for score in read_scores(path)}
-    if not path.exists():
-        path.write_text("\t".join(field.name for field in fields(Score)) + "\n")
+    done = {astuple(score)[:5] for score in read_scores(path, Score)}
+    begin_scores(path, Score)
     for seed in range(seeds):
         for labelled in LABELLED:
             for withheld in WITHHELD:
@@ -291,9 +282,9 @@ def main() -> None:
         examples = of_digits() if given.data == "digits" else of_speech(given.speech)
         run(given.data, examples, path, given.seeds, given.steps)
     else:
-        report(read_scores(path))
+        report(read_scores(path, Score))
         if given.plot:
-            plot(read_scores(path), given.plot)
+            plot(read_scores(path, Score), given.plot)
 
 
 if __name__ == "__main__":

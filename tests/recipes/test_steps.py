@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
@@ -214,3 +215,22 @@ def test_base_clusters_follow_the_number_of_sets(tables: ModuleType) -> None:
     """Five speakers have 15 sets of up to two, 25 of up to three."""
     assert [tables.as_many_sets(n, 3) for n in (1, 2, 3, 6, 15)] == [1, 2, 3, 7, 25]
     assert [tables.as_many_sets(n, 2) for n in (1, 7, 15)] == [1, 7, 15]
+
+
+def test_tables_of_runs(repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes"))
+    module = importlib.import_module("steps.scores")
+    path = tmp_path / "runs.tsv"
+    assert module.read_scores(path, Run) == []
+    module.begin_scores(path, Run)
+    with path.open("a") as out:
+        print("a", 3, 0.25, sep="\t", file=out)
+    module.begin_scores(path, Run)  # what is there stays
+    assert module.read_scores(path, Run) == [Run("a", 3, 0.25)]
+
+
+@dataclass(frozen=True)
+class Run:
+    method: str
+    seed: int
+    error: float

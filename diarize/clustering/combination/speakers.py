@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,6 @@ from jaxtyping import Int64
 from diarize.clustering.agglomerative import cut, ward_tree
 from diarize.clustering.assignment import cluster_means, squared_distances
 from diarize.clustering.base import (
-    MOST_SETS,
     Regions,
     Rows,
     SampledClusterer,
@@ -19,8 +19,8 @@ from diarize.clustering.base import (
     check_number,
 )
 from diarize.clustering.combination.greedy import assign
-from diarize.clustering.composition import Compose, most_speakers
-from diarize.clustering.gcr import GCR, MAX_BASE_CLUSTERS, Reassignment
+from diarize.clustering.composition import Compose
+from diarize.clustering.gcr import GCR, most_base_clusters
 from diarize.clustering.selection import Criterion
 
 
@@ -106,20 +106,22 @@ class CA(SampledClusterer):
             max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
         )
         tree = ward_tree(rows)
-        most = max(most_speakers(MAX_BASE_CLUSTERS, self.max_set_size, MOST_SETS), bounds.low)
-        best: tuple[float, Int64[np.ndarray, " n"], int, Reassignment] | None = None
-        for k in range(bounds.low, min(most, len(rows)) + 1):
-            labels, steps = combine(rows, cut(tree, k), self.sigma, self.max_iter)
-            found = reassignment.reassign(rows, labels, bounds)
-            if found is None:
-                continue
-            value = criterion(found.ssd, found.counts, k)
-            if best is None or value < best[0]:
-                best = value, labels, steps, found
-        assert best is not None  # as many clusters as the fewest speakers need no reassignment
-        _, labels, self.n_iter_, found = best
-        self.n_clusters_ = len(found.means)
-        return found.regions(labels)
+        most = min(most_base_clusters(self.max_set_size, bounds), len(rows))
+        steps: dict[int, int] = {}  # for each number of clusters
+
+        def clusterings() -> Iterator[Int64[np.ndarray, " n"]]:
+            for k in range(bounds.low, most + 1):
+                labels, steps[k] = combine(rows, cut(tree, k), self.sigma, self.max_iter)
+                yield labels
+
+        # As many clusters as the fewest speakers need no reassignment: there is an answer.
+        labels, chosen = min(
+            reassignment.reassigned(rows, clusterings(), bounds),
+            key=lambda one: one[1].cost(criterion),
+        )
+        self.n_clusters_ = len(chosen.means)
+        self.n_iter_ = steps[self.n_clusters_]
+        return chosen.regions(labels)
 
 
 def combine(
