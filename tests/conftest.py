@@ -42,8 +42,16 @@ REPO_ROOT = Path(__file__).resolve().parents[1]
 SHARED = REPO_ROOT.parent / "shared"
 
 
+# How much is tried: tests that draw cases multiply their numbers by it (tests/long/run).
+EFFORT = int(os.environ.get("DIARIZE_EFFORT", "1"))
+
 # Nothing is timed: a busy machine must not fail a property.
-settings.register_profile("diarize", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "diarize",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=100 * EFFORT,
+)
 settings.load_profile("diarize")
 
 
@@ -61,6 +69,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in reasons.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests recorded, where more than usual was tried."""
+    figures = [
+        text
+        for report in terminalreporter.stats.get("passed", [])
+        for name, text in report.user_properties
+        if name == "figure"
+    ]
+    if figures and EFFORT > 1:
+        terminalreporter.section("figures")
+        for text in sorted(figures):
+            terminalreporter.write_line(text)
+
+
+@pytest.fixture(scope="session")
+def effort() -> int:
+    """How many times the usual number of random cases is to be tried."""
+    return EFFORT
 
 
 @pytest.fixture(scope="session")

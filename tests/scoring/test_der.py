@@ -1,20 +1,15 @@
-"""The diarization error rate against pyannote.metrics, a literal count, and md-eval."""
+"""The diarization error rate against pyannote.metrics and a literal count (see test_md_eval)."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections import Counter
 from itertools import permutations, product
-from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.formats import rttm_text, uem_text
 from diarize.scoring.der import SpeakerTime, speaker_mapping, speaker_time
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 
@@ -176,67 +171,3 @@ def test_empty_annotations() -> None:
     for reference, hypothesis in (([], []), ([("A", 0, 10)], []), ([], [("x", 0, 10)])):
         elements = decompose(annotation(reference), annotation(hypothesis))
         assert {speaker_time(elements)} == literal_time(reference, hypothesis, None, 0, False)
-
-
-MD_EVAL = shutil.which("md-eval.pl", path="/usr/lib/sctk/bin:/usr/bin:/usr/local/bin")
-MD_EVAL_LINES = {
-    "reference": "SCORED SPEAKER TIME",
-    "missed_detection": "MISSED SPEAKER TIME",
-    "false_alarm": "FALARM SPEAKER TIME",
-    "confusion": "SPEAKER ERROR TIME",
-}
-
-
-@pytest.mark.skipif(MD_EVAL is None, reason="md-eval.pl is not installed (Debian package sctk)")
-@settings(max_examples=20, deadline=None)
-@given(REFERENCE.map(apart), HYPOTHESIS.map(apart), REGIONS, COLLAR, st.booleans())
-def test_equals_md_eval(
-    tmp_path_factory: pytest.TempPathFactory,
-    reference: Turns,
-    hypothesis: Turns,
-    regions: list[tuple[int, int]] | None,
-    collar: int,
-    skip_overlap: bool,
-) -> None:
-    assume(reference)
-    # Without a UEM md-eval takes the reference's extent, not all time.
-    uem = timeline(regions or [(0, 100)])
-    assert uem is not None
-    expected = literal_time(reference, hypothesis, regions or [(0, 100)], collar, skip_overlap)
-    assume(len(expected) == 1)  # of equally good mappings md-eval takes any
-    assume(next(iter(expected)).reference > 0)  # otherwise it divides by zero
-    folder = tmp_path_factory.mktemp("md-eval")
-    theirs = run_md_eval(folder, reference, hypothesis, uem, collar, skip_overlap)
-    elements = decompose(
-        annotation(reference),
-        annotation(hypothesis),
-        uem,
-        collar=collar / 10,
-        skip_overlap=skip_overlap,
-    )
-    ours = speaker_time(elements)._asdict()
-    assert theirs == pytest.approx(
-        {name: ticks / TICKS_PER_SECOND for name, ticks in ours.items()}, abs=0.006
-    )
-
-
-def run_md_eval(
-    folder: Path,
-    reference: Turns,
-    hypothesis: Turns,
-    uem: Timeline,
-    collar: int,
-    skip_overlap: bool,
-) -> dict[str, float]:
-    (folder / "ref.rttm").write_text(rttm_text(annotation(reference)))
-    (folder / "sys.rttm").write_text(rttm_text(annotation(hypothesis)))
-    (folder / "all.uem").write_text(uem_text(uem))
-    command = [str(MD_EVAL), "-c", str(collar / 10), "-r", "ref.rttm", "-s", "sys.rttm"]
-    command += ["-u", "all.uem"] + ["-1"] * skip_overlap
-    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    found = {}
-    for name, title in MD_EVAL_LINES.items():
-        match = re.search(rf"{title} = *([0-9.]+) secs", text)
-        assert match, text
-        found[name] = float(match[1])
-    return found
