@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             importlib.import_module("torchaudio")
         except (ImportError, OSError) as error:
             reasons["needs_torchaudio"] = f"torchaudio does not import: {error}"
+    if not (shutil.which("chromedriver") and importlib.util.find_spec("selenium")):
+        reasons["needs_chromium"] = "needs chromium, chromedriver and selenium"
     for item in items:
         for marker, reason in reasons.items():
             if item.get_closest_marker(marker):

@@ -1,0 +1,53 @@
+"""`diarize report`: a result as a web page, made after the fact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from diarize.errors import InputError
+
+
+def report(
+    audio: Annotated[
+        str, typer.Argument(metavar="AUDIO", help="The recording; - is standard input.")
+    ],
+    turns: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TURNS",
+            help="Its turns: RTTM, or another format that its ending tells; JSON has how sure each "
+            "turn is.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")],
+    reference: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.rttm", help="True turns: errors are marked by kind."),
+    ] = None,
+) -> None:
+    """Make a web page that plays a recording and shows who spoke when.
+
+    It is one file that opens without a network. Recordings of up to two hours are in it; a longer
+    one is opened from disk in the page.
+    """
+    from diarize.audio import open_recording
+    from diarize.cli.inputs import Turns
+    from diarize.cli.targets import refuse_recording
+    from diarize.files import require_writable
+    from diarize.formats import format_of, read_turns
+    from diarize.formats.turns import annotated
+    from diarize.report.html import write_page
+
+    require_writable(out)
+    refuse_recording(out, [audio], "the page")
+    recording = open_recording(audio)
+    found = read_turns(turns, format_of(turns) or "rttm")
+    if recording.uri not in found and len(found) != 1:
+        raise InputError(f"{turns}: no turns of {recording.uri}")
+    own = found.get(recording.uri) or next(iter(found.values()))
+    annotation, confidence = annotated(own, recording.uri)
+    truth = None if reference is None else Turns.read(reference, [audio]).of(recording.uri)
+    write_page(out, recording, annotation, confidence=confidence, reference=truth)
