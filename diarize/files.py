@@ -21,6 +21,9 @@ _UNUSABLE = {
     errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 }  # fmt: skip
 
+# With or without an ending, these are no files on Windows.
+_DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])(\.|$)", re.IGNORECASE)
+
 
 @contextlib.contextmanager
 def atomic_output(
@@ -78,10 +81,13 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 def file_name(name: str) -> str:
     """A name as (the beginning of) the name of one file, on any system, in the folder it is put.
 
-    What separates folders, what Windows forbids, controls and a leading dot become ``_``; a long
+    What separates folders, what Windows forbids, controls, a leading dot and the blanks and dots at
+    the end become ``_``; a name that means a device on Windows (``NUL``) gets one in front, a long
     name is cut, and nothing at all becomes ``_``.
     """
-    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]|^\.', "_", name)
+    clean = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]|^\.|[. ]+$', "_", name)
+    if _DEVICE.match(clean):
+        clean = f"_{clean}"
     # 255 bytes are what file systems take; times and a suffix follow.
     return clean.encode("utf-8", "replace")[:150].decode("utf-8", "ignore") or "_"
 

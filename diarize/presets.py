@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -106,7 +106,7 @@ def read_preset(source: str | os.PathLike[str]) -> Preset:
         raise InputError(f"preset {name}: no such file, and none is shipped{hint}") from error
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON ({error})") from error
     return _checked(content, name)
 
@@ -133,7 +133,9 @@ def _checked(content: Any, file: str) -> Preset:
         raise InputError(f"{file}: 'params' must map options to values")
     for name, value in params.items():
         plain = value is None or isinstance(value, bool | int | float | str)
-        if not plain or (isinstance(value, float) and not math.isfinite(value)):
+        # An integer may be finite, and beyond all floating-point numbers.
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not plain or (number and not abs(value) <= sys.float_info.max):
             raise InputError(
                 f"{file}: option {name} is no finite number, text, true, false or null"
             )

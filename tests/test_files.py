@@ -115,8 +115,10 @@ def test_arrays_are_written_whole_and_without_pickle(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "clean"),
     [
-        ("SPEAKER_00", "SPEAKER_00"), ("Zoë B.", "Zoë B."), ("../../etc/x", "_._.._etc_x"),
-        ("..", "_."), ("a\\b:c\n", "a_b_c_"), ("", "_"), ("ë" * 200, "ë" * 75), ("\udce9", "?"),
+        ("SPEAKER_00", "SPEAKER_00"), ("Zoë B.", "Zoë B_"), ("Dr. B", "Dr. B"), ("a ..", "a_"),
+        ("NUL", "_NUL"), ("com1.x", "_com1.x"), ("console", "console"), ("C:\\x", "C__x"),
+        ("../../etc/x", "_._.._etc_x"),
+        ("..", "__"), ("a\\b:c\n", "a_b_c_"), ("", "_"), ("ë" * 200, "ë" * 75), ("\udce9", "?"),
     ],
 )  # fmt: skip
 def test_names_of_files_stay_in_their_folder(tmp_path: Path, name: str, clean: str) -> None:

@@ -76,6 +76,14 @@ def convert(
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
         texts[uri] = write(annotation, {}, confidence)
     if folder:
+        files: dict[str, str] = {}
+        for uri in texts:
+            called = file_name(uri)
+            if called.casefold() in files:  # some file systems do not tell A from a
+                raise InputError(
+                    f"{source}: {uri} and {files[called.casefold()]} would be one file, {called}"
+                )
+            files[called.casefold()] = uri
         for uri, text in texts.items():
             targets.write(file_name(uri), {name: text})
     else:

@@ -316,7 +316,8 @@ def check_number(name: str, value: Any, least: float = 0.0) -> None:
     """Raise ValueError unless the option is a finite number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{name} must be a number, got {value!r}")
-    if not least <= value < np.inf:
+    # An integer may be finite, and beyond all floating-point numbers.
+    if not least <= value <= np.finfo(np.float64).max:
         raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
+from diarize.features import N_COEFFICIENTS
 from diarize.shipped import models_folder
 
 SUFFIX = ".safetensors"
@@ -86,8 +89,10 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
             header = (file.metadata() or {}).get(CONFIG)
             if header is None:
                 raise InputError(f"{path}: not a compositional embedding (no configuration in it)")
-            model = CompositionalEmbedding(EmbeddingConfig(**json.loads(header)))
+            config = EmbeddingConfig(**json.loads(header))
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        _require_fit(config, tensors)
+        model = CompositionalEmbedding(config)
         model.load_state_dict(tensors)
     except SafetensorError as error:
         raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
@@ -100,6 +105,20 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
     if not all(torch.isfinite(value).all() for value in tensors.values()):
         raise InputError(f"{path}: a damaged weights file (values that are not finite)")
     return model.to(device).eval().requires_grad_(False)
+
+
+def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Raise ValueError where a network would be larger than its tensors, before it is made.
+
+    A file of a few bytes may claim a network of many gigabytes.
+    """
+    sizes = (config.dim, config.hidden, config.layers, config.stack)
+    if not all(type(size) is int and size > 0 for size in sizes):
+        raise ValueError(f"its sizes are no counts: {sizes}")
+    dim, hidden, layers, stack = sizes
+    least = 4 * hidden * (layers * hidden + N_COEFFICIENTS * stack) + dim * (hidden + 2 * dim)
+    if least > sum(tensor.numel() for tensor in tensors.values()):
+        raise ValueError("its tensors are smaller than its configuration says")
 
 
 def _first_line(error: Exception) -> str:

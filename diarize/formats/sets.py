@@ -9,6 +9,8 @@ from pathlib import Path
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 
+MOST_SPEAKERS = 10_000  # in a file of sets
+
 
 def sets_text(sets: SpeakerSets, backend: str) -> str:
     """``{"backend": ..., "n_speakers": k, "sets": [[0], [0, 2], ...]}``, one entry per row."""
@@ -27,7 +29,7 @@ def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
         content = json.loads(Path(name).read_bytes())
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON ({error})") from error
     rows = content.get("sets") if isinstance(content, dict) else None
     if not isinstance(rows, list):
@@ -36,6 +38,11 @@ def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
         # bool is an int to Python, and true is no speaker
         if not isinstance(row, list) or not all(type(speaker) is int for speaker in row):
             raise InputError(f"{name}: entry {number} of 'sets' is no list of speaker indices")
+        # A row has a place for each index up to the largest: an absurd one would take all memory.
+        if max(row, default=0) >= MOST_SPEAKERS:
+            raise InputError(
+                f"{name}: entry {number} of 'sets' has an index of {MOST_SPEAKERS} or more"
+            )
     try:
         return SpeakerSets.from_lists(rows)
     except ValueError as error:

@@ -13,8 +13,9 @@ from diarize.formats.cues import Cue, clock, parse_cues, shown_lines
 from diarize.formats.lines import Source, one_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t\n]+([^>]*)>")
-_TAG = re.compile(r"<[^>]*>")
+# A tag ends before the next begins: a file of tags without an end would take quadratic time.
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t\n]+([^<>]*)>")
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def vtt_text(annotation: Annotation) -> str:

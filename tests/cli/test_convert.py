@@ -92,3 +92,22 @@ def test_what_is_refused(cli: Cli, talk: Path, tmp_path: Path) -> None:
     cli("convert", tmp_path / "no.srt", text, "--to", "csv").assert_refused("cannot read", "no.srt")
     cli("convert", tmp_path / "a.uem", talk).assert_refused("format uem: does not say who speaks")
     assert talk.read_text() == TALK and not text.exists()
+
+
+def test_names_that_would_be_one_file_are_refused(cli: Cli, tmp_path: Path) -> None:
+    source = tmp_path / "two.rttm"
+    source.write_text(TALK.replace(" talk ", " a/b ") + TALK.replace(" talk ", " A_b "))
+    refused = cli("convert", source, f"{tmp_path}/out/", "--to", "srt")
+    refused.assert_refused(source, "A_b and a/b would be one file, A_b")
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_recordings_whose_names_lead_elsewhere_stay_in_the_folder(cli: Cli, tmp_path: Path) -> None:
+    names = ("../../x", "/etc/passwd", "nul", "x" * 5000, "..", "a\\b:c", "Zoë")
+    source = tmp_path / "odd.rttm"
+    source.write_text("".join(TALK.replace(" talk ", f" {name} ") for name in names))
+    before = sorted(path for path in tmp_path.rglob("*"))
+    assert cli("convert", source, f"{tmp_path}/out/", "--to", "srt").status == 0
+    made = sorted(set(tmp_path.rglob("*")) - set(before))
+    assert made == [tmp_path / "out", *sorted((tmp_path / "out").glob("*.srt"))]
+    assert len(made) == 1 + len(names)

@@ -49,7 +49,10 @@ def test_a_file_for_something_else_is_refused(tmp_path):
         load_model(tmp_path / "other.safetensors")
 
 
-@pytest.mark.parametrize("change", [{"dim": 5}, {"colour": 1}, {"dim": "x"}, {"layers": 0}])
+@pytest.mark.parametrize(
+    "change",
+    [{"dim": 5}, {"colour": 1}, {"dim": "x"}, {"layers": 0}, {"layers": 10**6}, {"hidden": 10**6}],
+)
 def test_weights_that_do_not_fit_are_refused(saved, change):
     model, path = saved
     config = {"dim": 4, "hidden": 4, "layers": 1, "stack": 2, "window": 1.0} | change

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+from pathlib import Path
 
 import pytest
 import webvtt
@@ -60,3 +61,9 @@ def test_what_is_refused() -> None:
         read_vtt(io.StringIO("WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n"))
     with pytest.raises(InputError, match=r"^input: does not begin with WEBVTT$"):
         read_vtt(io.StringIO("WEBVTTS\n"))
+
+
+def test_tags_without_an_end_take_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "long.vtt"
+    path.write_text("WEBVTT\n\n00:01.000 --> 00:02.000\n<v ann>" + "<v " * 300_000 + "\n")
+    assert [turn.speaker for turn in read_vtt(path)["long"]] == ["ann"]  # hours, once
