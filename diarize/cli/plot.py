@@ -70,3 +70,45 @@ def clusters(
     if len(rows) != len(found):
         raise InputError(f"{sets}: {len(found)} sets, but {file} has {len(rows)} rows")
     plot_clusters(rows, found, out)
+
+
+@app.command()
+def score(
+    ref: Annotated[
+        Path,
+        typer.Argument(
+            metavar="REF|FILE.json",
+            help="True turns, an RTTM file or a folder of them; or what `diarize score --json` "
+            "printed.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
+        ),
+    ],
+    hyp: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[HYP]", help="With REF: turns to score, an RTTM file or a folder of them."
+        ),
+    ] = None,
+) -> None:
+    """Draw the error rate of each recording by kind, the worst on top.
+
+    REF and HYP are scored without collar and with overlap; other protocols come from a file.
+    """
+    from diarize.report.score import plot_score, read_scores
+
+    if hyp is None:
+        plot_score(*read_scores(ref), out)
+        return
+    from diarize.cli.messages import note
+    from diarize.formats import load_annotations
+    from diarize.scoring import score_files
+
+    report = score_files(load_annotations(ref), load_annotations(hyp))
+    for remark in report.notes:
+        note(remark)
+    plot_score(report.files, report.total, out)

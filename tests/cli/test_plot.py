@@ -79,3 +79,22 @@ def test_clusters_that_cannot_be_drawn_are_refused_in_one_line(
     assert message.count("\n") == 1
     assert reason in message
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_it_draws_scores(rttm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["score", rttm, rttm, "--json"]) == 0
+    (tmp_path / "scores.json").write_text(capsys.readouterr().out)
+    for sources in ([rttm, rttm], [str(tmp_path / "scores.json")]):
+        for suffix in ("svg", "png", "pdf"):
+            out = tmp_path / f"x.{suffix}"
+            assert run_command(["plot", "score", *sources, "--out", str(out)]) == 0
+            assert out.stat().st_size > 1000
+
+
+def test_scores_that_cannot_be_read_are_refused_in_one_line(
+    rttm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["plot", "score", rttm, "--out", str(tmp_path / "x.svg")]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "conversation.rttm: not JSON" in message
