@@ -103,7 +103,7 @@ def train_splitnet(
 
     Args:
         recipe: what to train.
-        folder: the checkpoint and the finished `splitnet.safetensors` go here.
+        folder: the checkpoint and the finished `splitnet.safetensors` go here; made when missing.
         until: stop before this step, as if interrupted; the weights so far are written.
         hook: progress, in steps.
         report: called at every checkpoint with the step, the mean loss since the last, and the
@@ -119,6 +119,7 @@ def train_splitnet(
     torch.manual_seed(recipe.seed)
     network = _begin(recipe)
     optimiser = torch.optim.Adam(network.parameters(), lr=recipe.rate)
+    folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / "checkpoint.safetensors"
     step = _load(checkpoint, recipe, network, optimiser) if checkpoint.is_file() else 0
     last = min(recipe.steps, until or recipe.steps)

@@ -26,8 +26,6 @@ def small(monkeypatch):
 
 
 def test_a_training_that_was_stopped_ends_where_another_does(small, tmp_path):
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "parts").mkdir()
     said = []
     whole = train_splitnet(small, tmp_path / "whole", report=lambda *line: said.append(line))
     assert [line[0] for line in said] == [2, 4, 6]
@@ -49,8 +47,6 @@ def test_another_recipe_is_refused(small, tmp_path):
 
 
 def test_a_training_can_begin_with_weights_and_the_hardest_sets(small, tmp_path):
-    (tmp_path / "first").mkdir()
-    (tmp_path / "second").mkdir()
     first = train_splitnet(small, tmp_path / "first")
     again = replace(small, start=first, steps=2, rate=0.0)
     second = train_splitnet(again, tmp_path / "second")
