@@ -29,7 +29,7 @@ MOST_NAMES = 80
 
 WIDTH = 8.0  # inches
 BAR, THIN_BAR = 0.24, 0.05  # inches
-MARGIN = 1.1  # inches for title and axis
+MARGIN = 1.4  # inches for title, axis and legend
 
 
 def plot_score(files: Mapping[str, Scores], total: Scores, path: str | Path) -> None:
@@ -62,7 +62,10 @@ def plot_score(files: Mapping[str, Scores], total: Scores, path: str | Path) -> 
     _draw(below, [overall], ["all"])
     axis.tick_params(axis="x", bottom=False)
     below.set_xlabel("share of the time that speakers speak")
-    axis.legend(loc="lower right", frameon=False, fontsize=9)
+    figure.legend(
+        *axis.get_legend_handles_labels(),
+        loc="outside lower center", ncols=len(KINDS), frameon=False, fontsize=9,
+    )  # fmt: skip
     left_out = len(files) - len(rated)
     axis.set_title(
         f"diarization error rate {sum(overall):.1%} over {len(order)} recordings"

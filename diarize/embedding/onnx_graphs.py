@@ -1,0 +1,152 @@
+"""f and g as ONNX graphs, for those who run them without torch.
+
+The graphs are written out here rather than traced: traced, f would take windows of one length only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.errors import InputError
+from diarize.features import N_COEFFICIENTS
+
+if TYPE_CHECKING:
+    import onnx
+
+Tensors = Mapping[str, np.ndarray]
+
+_HEADER = '<ir_version: 8, opset_import: ["": 18]>'
+
+# The mean over the window's steps, with weights that depend on what is heard and where (pool), and
+# the last layer (locate). Time is the first axis, as the LSTM has it.
+_ENCODER = """
+    {header}
+    f (float[batch, frames, {coefficients}] features) => (float[batch, {dim}] vectors) {{
+        frames = Shape <start = 1, end = 2> (features)
+        steps = Div (frames, stack)
+        whole = Mul (steps, stack)
+        cut = Slice (features, zero, whole, one)
+        scaled = Div (cut, spread)
+        stacked = Reshape (scaled, grouping)
+        heard_0 = Transpose <perm = [1, 0, 2]> (stacked)
+        {layers}
+        scored = MatMul (heard_{last}, score_weight)
+        sizes = Concat <axis = 0> (one, one, steps)
+        curve = Resize <mode = "linear", coordinate_transformation_mode = "align_corners">
+            (place, , , sizes)
+        by_place = Reshape (curve, column)
+        biased = Add (scored, score_bias)
+        preferred = Add (biased, by_place)
+        weights = Softmax <axis = 0> (preferred)
+        weighted = Mul (heard_{last}, weights)
+        pooled = ReduceSum <keepdims = 0> (weighted, zero)
+        located = Gemm <transB = 1> (pooled, project_weight, project_bias)
+        vectors = LpNormalization <axis = -1, p = 2> (located)
+    }}
+"""
+
+_LAYER = """
+        states_{after} = LSTM <hidden_size = {hidden}>
+            (heard_{before}, input_{before}, recurrent_{before}, bias_{before})
+        heard_{after} = Squeeze (states_{after}, one)
+"""
+
+# g(a, b) = W1 a + W1 b + W2 (a * b), brought back to the sphere.
+_COMPOSITION = """
+    {header}
+    g (float[batch, {dim}] a, float[batch, {dim}] b) => (float[batch, {dim}] vectors) {{
+        sum = Add (a, b)
+        product = Mul (a, b)
+        linear = Gemm <transB = 1> (sum, w1)
+        composed = Gemm <transB = 1> (product, w2, linear)
+        vectors = LpNormalization <axis = -1, p = 2> (composed)
+    }}
+"""
+
+
+def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
+    """f: `features` (batch, frames, 32), MFCC less their mean, to unit `vectors` (batch, dim).
+
+    Both batch and frames are free; there are at least `stack` frames.
+
+    Raises:
+        InputError: onnx is not installed.
+    """
+    config, weights = model.config, _weights(model.encode)
+    layers = "".join(
+        _LAYER.format(before=i, after=i + 1, hidden=config.hidden) for i in range(config.layers)
+    )
+    text = _ENCODER.format(
+        header=_HEADER,
+        coefficients=N_COEFFICIENTS,
+        dim=config.dim,
+        layers=layers,
+        last=config.layers,
+    )
+    constants: dict[str, np.ndarray] = {
+        "zero": np.array([0], np.int64),
+        "one": np.array([1], np.int64),
+        "stack": np.array([config.stack], np.int64),
+        "grouping": np.array([0, -1, N_COEFFICIENTS * config.stack], np.int64),
+        "column": np.array([-1, 1, 1], np.int64),
+        "spread": weights["spread"],
+        "place": weights["place"][None, None],
+        "score_weight": weights["score.weight"].T,
+        "score_bias": weights["score.bias"],
+        "project_weight": weights["project.weight"],
+        "project_bias": weights["project.bias"],
+    }
+    for i in range(config.layers):
+        constants[f"input_{i}"] = _gates(weights[f"lstm.weight_ih_l{i}"])[None]
+        constants[f"recurrent_{i}"] = _gates(weights[f"lstm.weight_hh_l{i}"])[None]
+        biases = [_gates(weights[f"lstm.bias_{kind}_l{i}"]) for kind in ("ih", "hh")]
+        constants[f"bias_{i}"] = np.concatenate(biases)[None]
+    return _graph(text, constants, config)
+
+
+def composition_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
+    """g: unit vectors `a` and `b` (batch, dim) to the unit `vectors` of their unions.
+
+    Raises:
+        InputError: onnx is not installed.
+    """
+    weights = _weights(model.compose)
+    text = _COMPOSITION.format(header=_HEADER, dim=model.config.dim)
+    return _graph(text, {"w1": weights["w1.weight"], "w2": weights["w2.weight"]}, model.config)
+
+
+def _weights(module: Any) -> dict[str, Float32[np.ndarray, "..."]]:
+    return {name: value.float().cpu().numpy() for name, value in module.state_dict().items()}
+
+
+def _gates(rows: Float32[np.ndarray, "gates ..."]) -> Float32[np.ndarray, "gates ..."]:
+    """Bring the gates of an LSTM from torch's order (input, forget, cell, output) to ONNX's."""
+    i, f, c, o = np.split(rows, 4)
+    return np.concatenate([i, o, f, c])
+
+
+def _graph(text: str, constants: Tensors, config: EmbeddingConfig) -> onnx.ModelProto:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+        import onnx.parser
+    except ImportError as error:
+        raise InputError("ONNX graphs need onnx: pip install 'diarize-sets[onnx]'") from error
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.ascontiguousarray(value), name)
+        for name, value in constants.items()
+    )
+    onnx.helper.set_model_props(
+        model, {f"diarize.{key}": str(value) for key, value in asdict(config).items()}
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
