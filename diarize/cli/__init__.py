@@ -20,6 +20,7 @@ from diarize.cli import (
     adapt,
     backends,
     cluster,
+    completion,
     convert,
     embed,
     export,
@@ -55,6 +56,7 @@ for command in (
     simulate.simulate,
     tune.tune,
     adapt.adapt,
+    completion.completion,
 ):
     app.command()(command)
 app.add_typer(train.app, name="train")
@@ -86,6 +88,8 @@ def main() -> NoReturn:
     # work, and on a busy machine a minute becomes ten.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     signal.signal(signal.SIGTERM, _terminate)
+    if completion.VARIABLE in os.environ:
+        completion.answer(typer.main.get_command(app))
     show_warnings_as_notes()
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):

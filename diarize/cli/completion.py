@@ -1,0 +1,37 @@
+"""`diarize completion`: what makes a shell complete our commands and options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+import typer.completion
+
+from diarize.errors import InputError
+
+_scripts: Any = typer.completion  # which does not say what it exports
+
+PROGRAM = "diarize"
+VARIABLE = "_DIARIZE_COMPLETE"
+"""The environment variable by which the shell's script asks for completions."""
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="|".join(SHELLS), help="The shell.")],
+) -> None:
+    """Print a script that makes a shell complete commands and options.
+
+    The shell has to read it when it starts: `eval "$(diarize completion bash)"` in ~/.bashrc, and
+    likewise for zsh; `diarize completion fish > ~/.config/fish/completions/diarize.fish`.
+    """
+    if shell not in SHELLS:
+        raise InputError(f"shell {shell}: not one of {', '.join(SHELLS)}")
+    print(_scripts.get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
+
+
+def answer(command: Any) -> None:
+    """Print the completions that the environment asks for, and exit."""
+    _scripts.completion_init()
+    command.main(args=[], prog_name=PROGRAM, complete_var=VARIABLE)
