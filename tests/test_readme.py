@@ -43,6 +43,10 @@ def folder(
     shutil.copy(talk, tmp_path / "meeting.wav")
     for name in ("a.flac", "b.flac"):
         soundfile.write(tmp_path / name, samples[: 5 * SAMPLE_RATE], SAMPLE_RATE)
+    (tmp_path / "recordings" / "monday").mkdir(parents=True)
+    shutil.copy(tmp_path / "a.flac", tmp_path / "recordings")
+    shutil.copy(tmp_path / "b.flac", tmp_path / "recordings" / "monday")
+    (tmp_path / "recordings.lst").write_text("recordings/a.flac\nrecordings/monday/b.flac\n")
     write_m4a(tmp_path / "interview.m4a", samples[: 8 * SAMPLE_RATE])
     for name, begin, end in (("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11)):
         voice = samples[round(begin * SAMPLE_RATE) : round(end * SAMPLE_RATE)]

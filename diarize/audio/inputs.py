@@ -97,6 +97,12 @@ class Input:
         self._file = file
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Input], tuple[str, str, Path | None, None]]:
+        """A file on disk can be sent to another process, which opens it anew."""
+        if self._file is not None:
+            raise TypeError(f"{self.label}: only files on disk can be sent to another process")
+        return Input, (self.label, self.uri, self._path, None)
+
     def open(self) -> ByteView:
         """Open a view on the first byte.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diarize.errors import InputError
 
@@ -95,3 +95,18 @@ class Turns:
             if known in self.annotations:
                 return self.annotations[known]
         return next(iter(self.annotations.values())) if self.of_all else None
+
+    def belonging(self, name: str) -> dict[str, Annotation]:
+        """Find all that may be turns of a recording of that name, or of a channel of it."""
+        return {
+            known: annotation
+            for known, annotation in self.annotations.items()
+            if self.of_all or name in (known, channel_of(known))
+        }
+
+    def speech(self, recording: Recording, hook: Any = None) -> Any:
+        """Give the regions in which somebody has a turn, as a detector of speech does."""
+        import numpy as np
+
+        spoken = self.of(recording.uri).get_timeline().support()
+        return np.array([[s.start, s.end] for s in spoken], np.float64).reshape(-1, 2)

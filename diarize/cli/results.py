@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from diarize.cli.messages import error, explain, note
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
+    from diarize.cli.gather import Entry
     from diarize.cli.targets import Targets
-    from diarize.pipeline import Diarization, Diarizer
+    from diarize.pipeline import Diarization, Diarizer, Hook
     from diarize.voiceprints import Voiceprints
 
 
@@ -45,15 +48,23 @@ class Failures:
             if source not in self.inputs:
                 self.inputs.append(source)
 
+    def sum_up(self, total: int, unchanged: int) -> None:
+        """Say how many of all inputs failed, and how many were left as they are."""
+        if unchanged:
+            note(f"{unchanged} of {total} unchanged since an earlier run (--again: hear them too)")
+        if self.inputs:
+            error(f"{len(self.inputs)} of {total} failed: {', '.join(self.inputs)}")
+
 
 @dataclass(frozen=True)
 class Result:
     """What was found in one recording, and how long that took, seconds."""
 
-    source: str  # the input
+    entry: Entry
     recording: Recording
     found: Diarization
     elapsed: float
+    truth: Annotation | None = None  # its true turns, if they were told
 
     def renamed(self, names: Mapping[str, str]) -> Result:
         """Call the speakers otherwise."""
@@ -70,25 +81,22 @@ class Told:
 
 
 def run_one(
-    diarizer: Diarizer,
-    source: str,
-    recording: Recording,
-    told: Told,
-    several: bool,
+    diarizer: Diarizer, entry: Entry, recording: Recording, told: Told, hook: Hook | None
 ) -> Result:
-    """Diarize a recording under a progress bar, which names it if it is one of several."""
-    from diarize.cli.progress import progress
-
+    """Diarize a recording."""
     began = perf_counter()
-    with progress(f"{recording.uri}: " if several else "") as hook:
-        found = diarizer.diarize(
-            recording, hook, reference=told.truth, corrections=told.corrections, known=told.known
-        )
-    return Result(source, recording, found, perf_counter() - began)
+    found = diarizer.diarize(
+        recording, hook, reference=told.truth, corrections=told.corrections, known=told.known
+    )
+    return Result(entry, recording, found, perf_counter() - began, told.truth)
 
 
-def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> None:
-    """Write a result, with its clips if they are wanted, and say what was found."""
+def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> list[Path]:
+    """Write a result, with clips and web page if they are wanted, and say what was found.
+
+    Returns:
+        The files that were written.
+    """
     from diarize.cli.summary import print_summary
     from diarize.clips import cut_clips
     from diarize.formats import FORMATS
@@ -105,10 +113,58 @@ def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> None:
         name: FORMATS[name].write(found.annotation, options, found.confidence)
         for name in targets.formats
     }
-    targets.write(result.recording.uri, texts)
-    clips = targets.clips_of(result.recording.uri)
+    place = result.entry.beside(result.recording.uri)
+    written = targets.write(place, texts)
+    clips = targets.clips_of(place)
     if clips is not None:
-        cut_clips(result.recording, found.annotation, clips)
+        written += cut_clips(result.recording, found.annotation, clips)
+    page = targets.page_of(place)
+    if page is not None:
+        written.append(_write_page(result, page))
     for text in found.notes:
         note(f"{result.recording.label}: {text}")
     print_summary(found, result.elapsed)
+    return written
+
+
+def _write_page(result: Result, page: Path) -> Path:
+    from diarize.report.html import write_page
+
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_page(
+        page,
+        result.recording,
+        result.found.annotation,
+        confidence=result.found.confidence,
+        reference=result.truth,
+    )
+    return page
+
+
+def deliver_linked(
+    results: Sequence[Result],
+    known: Voiceprints | None,
+    diarizer: Diarizer,
+    targets: Targets,
+    failures: Failures,
+) -> list[Result]:
+    """Give each person one name in all results, and deliver them.
+
+    Args:
+        results: of all recordings of a run.
+        known: voices to be called by name; None: nobody's.
+        diarizer: what found them.
+        targets: where they go.
+        failures: takes in what goes wrong.
+
+    Returns:
+        The results under their final names.
+    """
+    from diarize.voiceprints import name_speakers
+
+    called = name_speakers([result.found.voices for result in results], known)
+    renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
+    for result in renamed:
+        with failures.of(result.entry.source):
+            deliver(result, diarizer, targets)
+    return renamed

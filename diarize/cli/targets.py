@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diarize.cli.inputs import name_of
+from diarize.cli.gather import Entry, require_distinct
 from diarize.errors import InputError
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What `--out`, `--format` and `--clips` ask for.
+    """What `--out`, `--format`, `--clips` and `--report` ask for.
 
     Attributes:
         folder: where files are named by the recording; None: one file, or standard output.
@@ -22,6 +22,8 @@ class Targets:
         formats: names of formats.
         clips: where clips go; None: none are cut.
         several: whether there may be more than one recording.
+        page: the one web page; None: there is none, or a folder of them.
+        pages: where web pages are named by the recording; None: there is at most one.
     """
 
     folder: Path | None
@@ -29,16 +31,19 @@ class Targets:
     formats: Sequence[str]
     clips: Path | None = None
     several: bool = False
+    page: Path | None = None
+    pages: Path | None = None
 
     @classmethod
     def resolve(
         cls,
         out: str,
-        inputs: Sequence[str],
+        inputs: Sequence[Entry],
         formats: Sequence[str] | None,
         *,
         several: bool,
         clips: Path | None = None,
+        report: str | None = None,
     ) -> Targets:
         """Decide before any work is done, and refuse what could not be written.
 
@@ -49,6 +54,7 @@ class Targets:
                 file says, else RTTM.
             several: whether there may be more than one result.
             clips: a folder for clips; None: none are cut.
+            report: a web page, or a folder for several; None: none are made.
 
         Raises:
             InputError: an unknown format, two recordings of one name, a place that cannot be
@@ -59,38 +65,46 @@ class Targets:
 
         for name in formats or ():
             require_format(name)
-        names = [name_of(source) for source in inputs]
-        twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
-        if twice is not None:
-            raise InputError(f"two inputs are named {twice}: their results would be one")
+        require_distinct(inputs, "their results would be one", by_place=out != "-")
         if clips is not None:
             require_folder(clips)
+        page, pages = _resolve_pages(report, inputs, several)
         told = formats is not None
         formats = list(dict.fromkeys(formats or ["rttm"]))
         if out == "-":
             if len(formats) > 1:
                 raise InputError("several formats need --out FOLDER")
-            return cls(None, None, formats, clips, several)
+            return cls(None, None, formats, clips, several, page, pages)
         path = Path(out)
         if several or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
             require_folder(path)
-            return cls(path, None, formats, clips, several)
+            return cls(path, None, formats, clips, several, page, pages)
         require_writable(path)
-        refuse_recording(path, inputs, "the result")
+        refuse_recording(path, [entry.source for entry in inputs], "the result")
         if not told:
             formats = [format_of(path) or "rttm"]
-        return cls(None, path, formats, clips, several)
+        return cls(None, path, formats, clips, several, page, pages)
 
     def clips_of(self, name: str) -> Path | None:
-        """The folder for the clips of a recording; None: none are cut."""
+        """The folder for the clips of a recording, which may have sub-folders before its name.
+
+        None: none are cut.
+        """
         return self.clips / name if self.clips is not None and self.several else self.clips
 
-    def write(self, name: str, texts: Mapping[str, str]) -> None:
+    def page_of(self, name: str) -> Path | None:
+        """The web page of a recording, whose name may have sub-folders before it; None: none."""
+        return self.page if self.pages is None else self.pages / f"{name}.html"
+
+    def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
         """Write one result in all formats.
 
         Args:
-            name: of the recording.
+            name: of the recording; may have sub-folders before it.
             texts: the result by name of format.
+
+        Returns:
+            The files that were written.
         """
         from diarize.files import atomic_output
         from diarize.formats import FORMATS
@@ -98,12 +112,32 @@ class Targets:
         if self.folder is None and self.file is None:
             sys.stdout.write("".join(texts.values()))
             sys.stdout.flush()  # each result as soon as it is there
-            return
+            return []
+        written = []
         for format, text in texts.items():
             path = self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_output(path, "w") as file:
                 file.write(text)
+            written.append(path)
+        return written
+
+
+def _resolve_pages(
+    report: str | None, inputs: Sequence[Entry], several: bool
+) -> tuple[Path | None, Path | None]:
+    """The one web page, or the folder for them, as `Targets` has them."""
+    from diarize.files import require_writable
+
+    if report is None:
+        return None, None
+    path = Path(report)
+    if several or path.is_dir() or report.endswith(("/", os.sep)):
+        require_folder(path)
+        return None, path
+    require_writable(path)
+    refuse_recording(path, [entry.source for entry in inputs], "the page")
+    return path, None
 
 
 def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.audio import open_recording
+from diarize.cli.gather import Entry
 from diarize.cli.results import Failures, Result
 from diarize.errors import InputError
 from diarize.pipeline import Diarization
@@ -43,7 +44,7 @@ def test_a_result_under_other_names() -> None:
     voices = Voiceprints(("SPEAKER_00",), np.ones((1, 1), np.float32))
     found = Diarization(annotation, np.zeros((0, 2)), 1, 1.0, "cpu", voices=voices)
     recording = open_recording((np.zeros(16_000), 16_000))
-    renamed = Result("a", recording, found, 0.5).renamed({"SPEAKER_00": "anna"})
+    renamed = Result(Entry("a"), recording, found, 0.5).renamed({"SPEAKER_00": "anna"})
     assert renamed.found.annotation.labels() == ["anna"]
     assert renamed.found.voices.names == ("anna",)
-    assert (renamed.source, renamed.elapsed) == ("a", 0.5)
+    assert (renamed.entry, renamed.elapsed) == (Entry("a"), 0.5)

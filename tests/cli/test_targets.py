@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from diarize.cli.gather import Entry
 from diarize.cli.targets import Targets, require_folder
 from diarize.errors import InputError
 
@@ -18,7 +19,8 @@ def resolve(
     several: bool = False,
     clips: Path | None = None,
 ) -> Targets:
-    return Targets.resolve(str(out), inputs, formats, several=several, clips=clips)
+    entries = [Entry(source) for source in inputs]
+    return Targets.resolve(str(out), entries, formats, several=several, clips=clips)
 
 
 def written(folder: Path) -> dict[str, str]:

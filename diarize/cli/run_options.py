@@ -1,0 +1,229 @@
+"""The options of `diarize run` alone, in the order of its help.
+
+Defaults stand in `run` itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AudioArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="AUDIO|DIR|LIST|PATTERN...",
+        help="Recordings of any format, folders of them, lists (.txt, .lst; a path a line), "
+        "patterns; - is standard input.",
+    ),
+]
+
+BackendOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
+]
+
+NumSpeakersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Number of speakers.", show_default="inferred"),
+]
+
+MinSpeakersOption = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Fewest speakers.", show_default="1")
+]
+
+MaxSpeakersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Most speakers.", show_default="20"),
+]
+
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
+]
+
+VadOption = Annotated[
+    str,
+    typer.Option(
+        metavar="silero|none|FILE.rttm",
+        help="Where there is speech: detected, everywhere, or as a file says.",
+    ),
+]
+
+VadThresholdOption = Annotated[
+    float,
+    typer.Option(
+        metavar="P", min=0.0, max=1.0, help="silero: probability from which on it is speech."
+    ),
+]
+
+MinSpeechOption = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", min=0.0, help="silero: shortest stretch of speech."),
+]
+
+MinSilenceOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", min=0.0, help="silero: shortest silence between two stretches."
+    ),
+]
+
+WindowOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", min=0.5, max=5.0, help="Length of the windows that are clustered."
+    ),
+]
+
+StepOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", min=0.05, max=2.0, help="Distance between two of these windows."
+    ),
+]
+
+SwitchOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="How long another set must clearly fit better to be worth a change of speakers.",
+    ),
+]
+
+OverlapOption = Annotated[
+    float,
+    typer.Option(
+        metavar="COST",
+        min=0.0,
+        help="Of each further speaker at one instant, in units of squared distance between "
+        "unit vectors; larger: less overlap.",
+    ),
+]
+
+MinTurnOption = Annotated[float, typer.Option(metavar="SECONDS", min=0.0, help="Shortest turn.")]
+
+MinGapOption = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", min=0.0, help="Shortest gap between a speaker's turns."),
+]
+
+KnownOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=CLIP|FILE.npz",
+        help="Call a speaker who sounds like this recording of one person by name; may repeat, "
+        "several clips of one name are averaged. A file that --export-speakers wrote gives "
+        "all its voices and their names.",
+        show_default="nobody",
+    ),
+]
+
+LinkSpeakersOption = Annotated[
+    bool,
+    typer.Option(
+        "--link-speakers",
+        help="Give a person the same name in all recordings of this run; no result is written "
+        "before all recordings have been heard.",
+    ),
+]
+
+ExportSpeakersOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--export-speakers",
+        metavar="FILE.npz",
+        help="Write the voice of each speaker, one file for all recordings.",
+        show_default="nowhere",
+    ),
+]
+
+ReferenceOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.rttm", help="True turns, for the backend `oracle` and for --report."
+    ),
+]
+
+CorrectionsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.rttm",
+        help="What a person says of a few stretches, which binds the result: a speaker NAME is "
+        "heard there, !NAME is not, ONLY:NAME is and nobody else.",
+        show_default="none",
+    ),
+]
+
+ChannelsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="mix|separate", help="Mix channels down, or take each as its own recording."
+    ),
+]
+
+StartOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="Where to begin; times stay those of the file.",
+        show_default="its beginning",
+    ),
+]
+
+EndOption = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0.0, help="Where to end.", show_default="its end"),
+]
+
+OutOption = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|DIR|-",
+        help="Where results go; - is standard output, several inputs or formats need a folder.",
+    ),
+]
+
+FormatOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt|uem",
+        help="Format of the result; may repeat. uem tells only where somebody speaks.",
+        show_default="as the ending of --out says, else rttm",
+    ),
+]
+
+ClipsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Cut each speaker's turns into files, at the recording's own rate; several "
+        "recordings get a folder each.",
+        show_default="none",
+    ),
+]
+
+ReportOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.html|DIR",
+        help="A web page that plays the recording and shows who spoke when, in one file that needs "
+        "no network; several recordings need a folder. With --reference, errors are marked.",
+        show_default="none",
+    ),
+]
+
+JobsOption = Annotated[
+    int,
+    typer.Option("-j", "--jobs", metavar="N", min=1, help="Recordings that are worked on at once."),
+]
+
+AgainOption = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Hear all recordings, also those whose results in the folder --out are finished.",
+    ),
+]
