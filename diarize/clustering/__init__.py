@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+__all__ = ["BACKENDS", "describe", "make"]
+
 BACKENDS: dict[str, str] = {
     "ckm": "diarize.clustering.ckm:CKM",
     "gcr": "diarize.clustering.gcr:GCR",

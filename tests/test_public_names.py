@@ -1,0 +1,67 @@
+"""The names that other programs may rely on; one that goes, or changes its place, breaks them."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+PUBLIC = {
+    "diarize": "Diarizer StreamingDiarizer __version__",
+    "diarize.activity": "SileroActivity clip_regions measure_level whole",
+    "diarize.audio": "SAMPLE_RATE Recording open_recording",
+    "diarize.clustering": "BACKENDS describe make",
+    "diarize.clustering.dpgmm": "DPGMM NIW",
+    "diarize.clustering.forests": (
+        "Forest PartialFenchelYoungLoss links_from_labels max_spanning_forest "
+        "perturbed_connectivity perturbed_forest"
+    ),
+    "diarize.corrections": "Claim Corrections Kind",
+    "diarize.embedding": (
+        "CompositionalEmbedding EmbeddingConfig embed_windows find_model load_model pick_device "
+        "place_windows save_model"
+    ),
+    "diarize.formats": (
+        "FORMATS Format format_of json_text load_annotations read_rttm read_turns read_uem "
+        "require_format rttm_text uem_text"
+    ),
+    "diarize.scoring": (
+        "Report Scores adjusted_rand_index compositional_rand_index conflation fracture "
+        "hungarian_accuracy id_cost score_files"
+    ),
+    "diarize.streaming": "StreamingDiarizer Turn",
+    "diarize.transcripts": (
+        "TRANSCRIPTS Passage Transcript Word label label_transcripts read_transcripts "
+        "require_transcript transcript_format transcripts_text"
+    ),
+    "diarize.tuning": "METRICS Conversation Outcome Trial Tuning tune tune_recordings",
+}
+"""Of packages: exactly what they offer."""
+
+MODULES = {
+    "diarize.clips": "cut_clips",
+    "diarize.enrolment": "enrol",
+    "diarize.errors": "InputError",
+    "diarize.pipeline": "Diarization Diarizer",
+    "diarize.report.clusters": "plot_clusters",
+    "diarize.report.html": "write_page",
+    "diarize.report.score": "plot_score",
+    "diarize.report.timeline": "plot_timeline",
+    "diarize.sets": "SpeakerSets",
+    "diarize.timeline": "TimelineOptions",
+    "diarize.voiceprints": "Voiceprints name_speakers",
+}
+"""Of single modules: what can be relied on among what they hold."""
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_a_package_offers_what_it_did(package: str) -> None:
+    offered = importlib.import_module(package)
+    assert set(offered.__all__) == set(PUBLIC[package].split())
+    assert all(hasattr(offered, name) for name in offered.__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_holds_what_it_did(module: str) -> None:
+    held = importlib.import_module(module)
+    assert all(hasattr(held, name) for name in MODULES[module].split())
