@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from diarize.cli import run_command
+
+VAD = ["--vad", "none", "--num-speakers", "1", "--backend", "ac"]
 
 
 @pytest.fixture
@@ -64,3 +67,38 @@ def test_the_recording_is_not_overwritten(
     assert run_command(["report", str(talk), str(rttm), "--out", str(talk)]) == 2
     assert "is the recording" in capsys.readouterr().err
     assert talk.read_bytes() == before
+
+
+def test_run_makes_a_page(
+    talk: Path, rttm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "talk.html"
+    command = ["run", str(talk), *VAD, "--report", str(page), "--reference", str(rttm)]
+    assert run_command(command) == 0
+    text = page.read_text(encoding="utf-8")
+    assert '"speakers":["SPEAKER_00"]' in text
+    assert '"errors":{"missed"' in text
+    assert "no use for --reference" not in capsys.readouterr().err
+
+
+def test_several_recordings_have_a_folder_of_pages(
+    talk: Path, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    pages = tmp_path / "pages"
+    command = ["run", str(talk), str(write_tone()), *VAD, "--out", str(tmp_path / "out")]
+    assert run_command([*command, "--report", str(pages)]) == 0
+    assert sorted(path.name for path in pages.iterdir()) == ["talk.html", "tone.html"]
+
+
+@pytest.mark.parametrize(
+    ("report", "reason"), [("no/x.html", "cannot write"), ("talk.wav", "is the recording")]
+)
+def test_a_page_that_cannot_be_written_is_refused_before_work(
+    talk: Path, report: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / "talk.wav"
+    recording.write_bytes(talk.read_bytes())
+    assert run_command(["run", str(recording), "--report", str(tmp_path / report)]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and reason in message
+    assert recording.read_bytes() == talk.read_bytes()
