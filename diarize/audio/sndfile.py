@@ -12,7 +12,7 @@ from jaxtyping import Float32
 
 from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, damaged
 from diarize.audio.inputs import Input
-from diarize.audio.mpeg import CleanMpeg, MpegFrames, find_frames
+from diarize.audio.mpeg import CleanMpeg, MpegFrames, find_frames, parse_header
 from diarize.errors import InputError
 
 _UNKNOWN = 1 << 62  # libsndfile's count of frames where a header gives none is above
@@ -68,6 +68,9 @@ class SoundFileDecoder:
         if self.n_frames < _UNKNOWN and missing > MAX_MISSING * self.sample_rate:
             raise self._damaged(position)
 
+    def sha256(self) -> str:
+        return self._source.sha256()
+
     def _damaged(self, frame: int) -> InputError:
         readable = frame / self.sample_rate
         total = readable if self.n_frames >= _UNKNOWN else self.n_frames / self.sample_rate
@@ -80,7 +83,11 @@ class SoundFileDecoder:
                 if (view.read(2) or b"\0")[0] != 0xFF:
                     return None
             mpeg = find_frames(view)
+            view.seek(0)
+            begun = parse_header(view.read(4) or b"")
         if mpeg is None:
+            if begun is not None and begun.layer == 3:  # libsndfile would print what it thinks
+                raise InputError(f"{self._source.label}: is damaged or cut off")
             return None
         per_frame, found = mpeg.seconds_per_frame, mpeg.n_frames * mpeg.seconds_per_frame
         announced = (mpeg.announced or 0) * per_frame

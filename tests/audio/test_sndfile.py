@@ -169,3 +169,12 @@ def test_values_that_are_no_numbers_in_a_file(write_tone: Callable[..., Path]) -
     assert refused(encoded(samples, subtype="FLOAT")).endswith(
         "the sample at 1.000 s is not a finite number"
     )
+
+
+@pytest.mark.parametrize("end", [4, 14, 100])
+def test_mp3_without_a_whole_frame_is_refused_in_silence(
+    end: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = encoded(sweep(1.0), format="MP3")
+    assert "is damaged or cut off" in refused(data[:end])
+    assert capfd.readouterr() == ("", "")  # the decoder writes to the terminal by itself
