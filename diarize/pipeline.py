@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ from jaxtyping import Float64
 from diarize import clustering
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
+from diarize.cache import Cache, cache_key
 from diarize.corrections import Corrections
 from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
 from diarize.errors import InputError
+from diarize.formats.turns import annotated, exclusive, written_turns
 from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
@@ -63,6 +65,12 @@ class Diarization:
         annotation, voices = rename(self.annotation, self.voices, names)
         return replace(self, annotation=annotation, voices=voices)
 
+    def exclusive(self) -> Diarization:
+        """Give each instant to one speaker, the one whose turn began first; to the millisecond."""
+        turns = exclusive(written_turns(self.annotation, self.confidence))
+        annotation, confidence = annotated(turns, self.annotation.uri)
+        return replace(self, annotation=annotation, confidence=confidence)
+
 
 @dataclass(kw_only=True)
 class Diarizer:
@@ -81,6 +89,8 @@ class Diarizer:
         seed: of everything that is drawn.
         window, step: length of the windows that are clustered and distance between two, seconds.
         timeline: how turns are made of windows.
+        cache: where detected speech and vectors are kept by the content of a recording, so that
+            another clustering of it takes its own time only; None: nowhere.
     """
 
     backend: str = "ckm"
@@ -96,6 +106,7 @@ class Diarizer:
     window: float = WINDOW
     step: float = STEP
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
+    cache: Cache | None = None
     _loaded: dict[tuple[str, str], CompositionalEmbedding] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -198,7 +209,8 @@ class Diarizer:
         corrections: Annotation | None = None,
     ) -> Embedded:
         """Find speech and embed its windows, the part of the work that takes the time."""
-        from diarize.embedding import embed_windows, place_windows
+        from diarize.embedding import embed_windows, find_model, place_windows
+        from diarize.embedding.weights import sha256
 
         told = Corrections() if corrections is None else Corrections.of(corrections)
         model, device = self._model()
@@ -208,7 +220,15 @@ class Diarizer:
         coarse, _ = place_windows(speech, self.window, self.step)
         fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
         unheard, unheard_cells = place_windows(told.unheard(speech), FINE_WINDOW, FINE_STEP)
-        vectors = embed_windows(model, recording, np.concatenate([coarse, fine, unheard]), hook)
+        windows = np.concatenate([coarse, fine, unheard])
+        if self.cache is None:
+            vectors = embed_windows(model, recording, windows, hook)
+        else:
+            front_end = [sha256(find_model(self.model)), device, windows.tolist()]
+            vectors = self.cache.kept(
+                cache_key("vectors", recording.sha256(), *front_end),
+                lambda: embed_windows(model, recording, windows, hook),
+            )
         of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
         return Embedded(
             uri=recording.uri,
@@ -281,7 +301,15 @@ class Diarizer:
         from diarize.activity import SileroActivity, clip_regions
 
         activity = SileroActivity() if self.activity is None else self.activity
-        regions = activity(recording, hook) if callable(activity) else activity
+        if not callable(activity):
+            regions = activity
+        elif self.cache is not None and isinstance(activity, SileroActivity):
+            regions = self.cache.kept(
+                cache_key("speech", recording.sha256(), asdict(activity)),
+                lambda: activity(recording, hook),
+            )
+        else:
+            regions = activity(recording, hook)
         begin = recording.start
         return clip_regions(regions, begin, begin + recording.duration)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import diarize.embedding
 from diarize import clustering
 from diarize.activity import whole
 from diarize.audio import open_recording
+from diarize.cache import Cache
 from diarize.errors import InputError
-from diarize.pipeline import Diarizer, sets_at
+from diarize.pipeline import Diarization, Diarizer, sets_at
 
 
 @pytest.fixture
@@ -219,3 +221,49 @@ def test_sets_of_a_reference() -> None:
     sets = sets_at(reference, np.array([0.0, 1.0, 2.0, 3.0]))
     assert sets.to_lists() == [[0], [0, 1], [1], []]
     assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
+
+
+def test_a_cache_saves_the_front_end_and_changes_nothing(
+    tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Diarizer(model=tiny_weights, device="cpu")
+    kept = replace(plain, cache=Cache(tmp_path))
+    whole_file = open_recording(talk, end=6.0)
+    embedded = diarize.embedding.embed_windows
+    heard: list[str] = []
+
+    def embed(model: Any, recording: Any, *rest: Any) -> Any:
+        heard.append(recording.uri)
+        return embedded(model, recording, *rest)
+
+    monkeypatch.setattr(diarize.embedding, "embed_windows", embed)
+    expected = turns(plain(whole_file))
+    assert turns(kept(whole_file)) == turns(kept(whole_file)) == expected
+    assert len(heard) == 2
+    other = replace(kept, backend="ac")
+    assert turns(other(whole_file)) == turns(replace(plain, backend="ac")(whole_file))
+    assert len(heard) == 3
+    # Another part, another step, other sound or another model is another matter.
+    for diarizer, audio in (
+        (kept, open_recording(talk, end=5.0)),
+        (replace(kept, step=0.4), whole_file),
+        (kept, (np.sin(np.arange(32_000) ** 1.5), 16_000)),
+    ):
+        before = len(heard)
+        diarizer(audio)
+        assert len(heard) == before + 1
+    weights = tmp_path / "other.safetensors"
+    weights.write_bytes(tiny_weights.read_bytes())
+    replace(kept, model=weights)(whole_file)  # another name, the same weights
+    assert len(heard) == before + 1
+
+
+def test_without_overlap() -> None:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0, 2), "x"] = "a"
+    annotation[Segment(1, 3), "y"] = "b"
+    sure = {(Segment(0, 2), "x"): 0.75, (Segment(1, 3), "y"): 0.5}
+    found = Diarization(annotation, np.zeros((0, 2)), 1, 3.0, "cpu", confidence=sure).exclusive()
+    assert turns(found.annotation) == [(0.0, 2.0, "a"), (2.0, 3.0, "b")]
+    assert found.annotation.uri == "talk"
+    assert list(found.confidence.values()) == [0.75, 0.5]

@@ -112,6 +112,7 @@ def test_every_option_exists(readme: str, capsys: pytest.CaptureFixture[str]) ->
         "simulate",
         "convert",
         "label",
+        "info",
         "plot timeline",
     )
     for command in names:

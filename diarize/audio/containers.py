@@ -48,6 +48,9 @@ class ContainerDecoder:
         seconds = self._last_packet() if self._promised is None else self._promised
         self.n_frames: int = round(seconds * self.sample_rate)
 
+    def sha256(self) -> str:
+        return self._source.sha256()
+
     def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
         step = max(1, CHUNK_VALUES // self.n_channels)
         pieces: list[np.ndarray] = []

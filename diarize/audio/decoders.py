@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
@@ -27,6 +28,10 @@ class Decoder(Protocol):
         """Decode from frame `first` to the end, a bounded number of frames at a time."""
         ...
 
+    def sha256(self) -> str:
+        """Name what is decoded by its content."""
+        ...
+
 
 def damaged(label: str, readable: float, total: float) -> InputError:
     """The error of a file whose decoder fails after `readable` of `total` seconds."""
@@ -48,6 +53,10 @@ class ArrayDecoder:
         step = max(1, CHUNK_VALUES // self.n_channels)
         for begin in range(first, self.n_frames, step):
             yield as_floats(self._samples[begin : begin + step])
+
+    def sha256(self) -> str:
+        kind = f"{self._samples.dtype.str} {self._samples.shape} {self.sample_rate}".encode()
+        return hashlib.sha256(kind + self._samples.tobytes()).hexdigest()
 
 
 def as_floats(samples: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import re
@@ -119,6 +120,18 @@ class Input:
             return ByteView(self._file, size, self._lock, owned=False)
         file = _open_path(self._path, self.label)
         return ByteView(file, os.fstat(file.fileno()).st_size, threading.Lock(), owned=True)
+
+    def sha256(self) -> str:
+        """Name the bytes by their content.
+
+        Raises:
+            InputError: as `open`, or the file cannot be read to its end.
+        """
+        with self.open() as view:
+            digest = hashlib.file_digest(view, "sha256").hexdigest()
+            if view.failure is not None:
+                raise InputError(f"{self.label}: cannot be read: {view.failure}")
+            return digest
 
 
 def make_input(source: str | os.PathLike[str] | BinaryFile) -> Input:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Iterator
@@ -92,6 +93,15 @@ class Recording:
         """
         for chunk in self._decoder.chunks(round(start * self.sample_rate)):
             yield chunk if self.channel is None else chunk[:, self.channel : self.channel + 1]
+
+    def sha256(self) -> str:
+        """Name what `blocks` gives: the file's content, and which part and channel of it this is.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        part = f"{self._decoder.sha256()} {self._first} {self._last} {self.channel}"
+        return hashlib.sha256(part.encode()).hexdigest()
 
     def by_channel(self) -> list[Recording]:
         """Give each channel as a recording of its own; what was spooled is shared."""

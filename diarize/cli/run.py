@@ -19,10 +19,12 @@ from diarize.cli.run_options import (
     AgainOption,
     AudioArgument,
     BackendOption,
+    CacheOption,
     ChannelsOption,
     ClipsOption,
     CorrectionsOption,
     EndOption,
+    ExclusiveOption,
     ExportSpeakersOption,
     FormatOption,
     JobsOption,
@@ -90,6 +92,8 @@ def run(
     format: FormatOption = None,
     clips: ClipsOption = None,
     report: ReportOption = None,
+    exclusive: ExclusiveOption = False,
+    cache: CacheOption = None,
     jobs: JobsOption = 1,
     again: AgainOption = False,
 ) -> None:
@@ -99,6 +103,7 @@ def run(
     results are kept whose recording, options, model and version have not changed.
     """
     from diarize.activity import SileroActivity
+    from diarize.cache import Cache
     from diarize.cli.batch import require_files, run_batch, unfinished
     from diarize.cli.corrections import read_corrections
     from diarize.cli.gather import gather, require_distinct
@@ -109,7 +114,7 @@ def run(
     from diarize.cli.params import parse_params
     from diarize.cli.results import Failures, deliver_linked
     from diarize.cli.speakers import export_speakers, require_export
-    from diarize.cli.targets import Targets
+    from diarize.cli.targets import Targets, require_folder
     from diarize.cli.work import Work
     from diarize.pipeline import Diarizer
     from diarize.timeline import TimelineOptions
@@ -122,6 +127,8 @@ def run(
     targets = Targets.resolve(
         out, entries, format or None, several=several, clips=clips, report=report
     )
+    if cache is not None:
+        require_folder(cache)
     if export is not None:
         require_export(export, out, sources)
     if link_speakers or export or reference or corrections or Path(vad).suffix == ".rttm":
@@ -146,6 +153,7 @@ def run(
         timeline=TimelineOptions(
             switch=switch, overlap=overlap, min_turn=min_turn, min_gap=min_gap
         ),
+        cache=None if cache is None else Cache(cache),
     )
     truth = None if reference is None else Turns.read(reference, sources)
     if truth is None and diarizer.needs_reference:
@@ -170,6 +178,7 @@ def run(
         corrections=corrected,
         known=voices,
         linked=link_speakers,
+        exclusive=exclusive,
     )
     # Linked names depend on all recordings of a run, so none of them is finished for another one.
     manifest = None if targets.folder is None or link_speakers else Manifest(targets.folder)

@@ -215,6 +215,23 @@ ReportOption = Annotated[
     ),
 ]
 
+CacheOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep detected speech and vectors there by the content of recordings, so that another "
+        "backend hears nothing anew.",
+        show_default="none",
+    ),
+]
+
+ExclusiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclusive", help="Give each instant to one speaker: the one whose turn began first."
+    ),
+]
+
 JobsOption = Annotated[
     int,
     typer.Option("-j", "--jobs", metavar="N", min=1, help="Recordings that are worked on at once."),

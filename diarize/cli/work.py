@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ class Work:
         known: voices to be called by name.
         linked: whether names are given across recordings, so that nothing is written before all
             are heard.
+        exclusive: whether each instant is given to one speaker.
     """
 
     diarizer: Diarizer
@@ -70,6 +71,7 @@ class Work:
     corrections: Turns | None = None
     known: Voiceprints | None = None
     linked: bool = False
+    exclusive: bool = False
     _model_sha256: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +90,8 @@ class Work:
                 with watch(recording) as hook:
                     told = self._told(recording)
                     result = run_one(self.diarizer, entry, recording, told, hook)
+                if self.exclusive:
+                    result = replace(result, found=result.found.exclusive())
                 if not self.linked:
                     outputs += deliver(result, self.diarizer, self.targets)
                 results.append(result)
@@ -120,7 +124,7 @@ class Work:
             "diarizer": {
                 one.name: getattr(diarizer, one.name)
                 for one in fields(diarizer)
-                if one.init and one.name not in {"activity", "model", "device"}
+                if one.init and one.name not in {"activity", "model", "device", "cache"}
             },
             "device": pick_device(diarizer.device),
             "activity": activity if is_dataclass(activity) else getattr(activity, "__name__", ""),
@@ -131,7 +135,7 @@ class Work:
                 for one in fields(targets)
                 if one.name not in {"folder", "file"}
             },
-            "part": [self.channels, self.start, self.end],
+            "part": [self.channels, self.start, self.end, self.exclusive],
         }
         text = json.dumps(asked, sort_keys=True, default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()

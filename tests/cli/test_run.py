@@ -80,6 +80,19 @@ def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: 
     assert out.read_text() == "1\n00:00:00,000 --> 00:00:12,000\n[SPEAKER_00]:\n"
 
 
+def test_exclusive(run: Run, talk: Path, tmp_path: Path) -> None:
+    reference = tmp_path / "reference.rttm"
+    reference.write_text(TALK)
+    options = ["--vad", reference, "--backend", "oracle", "--reference", reference]
+    plain, exclusive = (
+        read_rttm(io.StringIO(run(talk, *options, *more).out))["talk"]
+        for more in ((), ("--exclusive",))
+    )
+    assert plain.get_overlap().duration() > 0.5
+    assert exclusive.get_overlap().duration() == 0
+    assert exclusive.get_timeline().support() == plain.get_timeline().support()
+
+
 def test_clips(run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: Path) -> None:
     options = ["--vad", "none", "--num-speakers", 1, "--clips", tmp_path / "clips"]
     assert run(talk, *options).status == 0

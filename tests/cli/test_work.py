@@ -14,6 +14,7 @@ import pytest
 
 from diarize.activity import SileroActivity, whole
 from diarize.audio import Recording
+from diarize.cache import Cache
 from diarize.cli.gather import Entry
 from diarize.cli.inputs import Turns
 from diarize.cli.targets import Targets
@@ -103,6 +104,7 @@ def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
         replace(work, channels="separate"),
         replace(work, start=1.0),
         replace(work, end=1.0),
+        replace(work, exclusive=True),
         replace(work, truth=turns(tmp_path / "truth.rttm", A + B)),
         replace(work, corrections=turns(tmp_path / "said.rttm", A + B)),
         replace(work, known=Voiceprints(("anna", "ben"), ears)),
@@ -119,6 +121,11 @@ def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
     other = tmp_path / "other.safetensors"
     other.write_bytes(tiny_weights.read_bytes() + b" ")
     assert told(model=other).fingerprint(Entry("a.wav"), "sound").model != prints[0].model
+
+
+def test_a_cache_changes_no_result(work: Work, tmp_path: Path) -> None:
+    cached = replace(work, diarizer=replace(work.diarizer, cache=Cache(tmp_path)))
+    assert cached.fingerprint(Entry("a.wav"), "x") == work.fingerprint(Entry("a.wav"), "x")
 
 
 def test_what_is_said_of_others_changes_nothing(work: Work, tmp_path: Path) -> None:
