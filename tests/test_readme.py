@@ -56,6 +56,7 @@ def folder(
     subtitle = "1\n00:00:01,500 --> 00:00:04,000\nGood morning.\n"
     (tmp_path / "transcript.srt").write_text(subtitle)
     np.savez(tmp_path / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
+    (tmp_path / "mine.toml").write_text("")  # what the shell writes there
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -21,6 +21,7 @@ from diarize.cli import (
     backends,
     cluster,
     completion,
+    config,
     convert,
     embed,
     export,
@@ -43,8 +44,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(context_settings={"auto_envvar_prefix": "DIARIZE"})(run.run)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    config.config
+)
 for command in (
-    run.run,
     stream.stream,
     score.score,
     convert.convert,

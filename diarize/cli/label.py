@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from diarize.errors import InputError
+
 
 def label(
     transcript: Annotated[
         str,
         typer.Argument(
-            metavar="TRANSCRIPT", help="JSON of Whisper or WhisperX, SRT, WebVTT or CTM."
+            metavar="TRANSCRIPT",
+            help="JSON of Whisper or WhisperX, SRT, WebVTT or CTM; - (with --from) is standard input.",
         ),
     ],
     turns: Annotated[
@@ -24,6 +27,15 @@ def label(
     out: Annotated[
         str, typer.Option(metavar="FILE|-", help="Where it goes; - is standard output.")
     ] = "-",
+    source_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="json|srt|vtt|ctm",
+            help="Format of TRANSCRIPT.",
+            show_default="as its ending says",
+        ),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +62,11 @@ def label(
         transcripts_text,
     )
 
-    given = transcript_format(transcript)
+    if transcript == turns == "-":
+        raise InputError("standard input: holds the transcript or the turns, not both")
+    if transcript == "-" and source_format is None:
+        raise InputError("standard input: its format is not known; give --from")
+    given = require_transcript(source_format or transcript_format(transcript))
     ending = out.lower().rpartition(".")[2]
     name = require_transcript(format or (ending if ending in TRANSCRIPTS else given))
     if out != "-":

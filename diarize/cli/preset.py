@@ -9,10 +9,14 @@ import typer
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typer import Context as Context
 else:
     # What commands are called with is no `typer.Context` itself, but of the class above it.
     Context = typer.Context.__mro__[1]
+
+PRESET = "diarize.preset"  # under which a context holds the names of what its preset sets
 
 # Where the command has another word for an option than the backend.
 _SPELLINGS = {"n_speakers": "num_speakers"}
@@ -26,8 +30,28 @@ def _take(context: Context, value: str | None) -> str | None:
         preset = read_preset(value)
         context.obj = preset
         named = {_SPELLINGS.get(name, name): value for name, value in preset.params.items()}
-        context.default_map = {**named, "backend": preset.backend}
+        # What stands beside a preset wins over it: so does a file that names it.
+        source = context.get_parameter_source("preset")
+        beside = source is not None and source.name == "DEFAULT_MAP"
+        set_here = overlay(context, {**named, "backend": preset.backend}, last=not beside)
+        context.meta[PRESET] = set_here
     return value
+
+
+def overlay(context: Context, values: Mapping[str, Any], *, last: bool) -> set[str]:
+    """Give defaults of a command's options.
+
+    Args:
+        context: of the command.
+        values: the defaults, by the options' names.
+        last: whether they win over those that were given before.
+
+    Returns:
+        The names for which these count.
+    """
+    before = context.default_map or {}
+    context.default_map = {**before, **values} if last else {**values, **before}
+    return set(values) if last else set(values) - set(before)
 
 
 # Eager: it is read before the options whose defaults it gives.

@@ -49,6 +49,7 @@ from diarize.cli.run_options import (
     VadThresholdOption,
     WindowOption,
 )
+from diarize.cli.settings import ConfigOption
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def run(
     max_speakers: MaxSpeakersOption = None,
     max_set_size: MaxSetSizeOption = 2,
     param: ParamOption = None,
+    config: ConfigOption = None,
     preset: PresetOption = None,
     vad: VadOption = "silero",
     vad_threshold: VadThresholdOption = 0.4,
@@ -79,7 +81,7 @@ def run(
     min_gap: MinGapOption = 0.3,
     known: KnownOption = None,
     link_speakers: LinkSpeakersOption = False,
-    export: ExportSpeakersOption = None,
+    export_speakers: ExportSpeakersOption = None,
     reference: ReferenceOption = None,
     corrections: CorrectionsOption = None,
     channels: ChannelsOption = "mix",
@@ -113,7 +115,7 @@ def run(
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.cli.results import Failures, deliver_linked
-    from diarize.cli.speakers import export_speakers, require_export
+    from diarize.cli.speakers import require_export, write_voices
     from diarize.cli.targets import Targets, require_folder
     from diarize.cli.work import Work
     from diarize.pipeline import Diarizer
@@ -129,9 +131,9 @@ def run(
     )
     if cache is not None:
         require_folder(cache)
-    if export is not None:
-        require_export(export, out, sources)
-    if link_speakers or export or reference or corrections or Path(vad).suffix == ".rttm":
+    if export_speakers is not None:
+        require_export(export_speakers, out, sources)
+    if link_speakers or export_speakers or reference or corrections or Path(vad).suffix == ".rttm":
         require_distinct(entries, "which of them a name means cannot be told")
     if jobs > 1:
         require_files(entries)
@@ -183,15 +185,15 @@ def run(
     # Linked names depend on all recordings of a run, so none of them is finished for another one.
     manifest = None if targets.folder is None or link_speakers else Manifest(targets.folder)
     waiting = entries
-    if manifest is not None and not again and export is None:
+    if manifest is not None and not again and export_speakers is None:
         waiting = unfinished(work, entries, manifest)
     failures = Failures(several=len(entries) > 1)
     results = run_batch(work, waiting, failures, jobs=jobs, manifest=manifest)
     if link_speakers:
         results = deliver_linked(results, voices, diarizer, targets, failures)
-    if export is not None and results:
+    if export_speakers is not None and results:
         found = [result.found for result in results]
-        export_speakers(export, found, diarizer, linked=link_speakers)
+        write_voices(export_speakers, found, diarizer, linked=link_speakers)
     failures.sum_up(len(entries), len(entries) - len(waiting))
     if failures.inputs:
         raise typer.Exit(1)

@@ -32,7 +32,7 @@ def require_export(path: Path, out: str, inputs: Sequence[str]) -> None:
     require_writable(path)
 
 
-def export_speakers(
+def write_voices(
     path: Path, found: Sequence[Diarization], diarizer: Diarizer, *, linked: bool
 ) -> None:
     """Write the voices of all speakers of some recordings.

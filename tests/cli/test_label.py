@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,15 @@ def test_subtitles(cli: Cli, turns: Path, tmp_path: Path) -> None:
     found = cli("label", tmp_path / "whatever.srt", "--turns", turns)
     assert (found.status, found.err) == (0, "")
     assert found.out == SRT.replace("Hello", "[ann]: Hello").replace("Yes", "[ben]: Yes")
+
+
+def test_standard_input(cli: Cli, turns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SRT.encode())))
+    found = cli("label", "-", "--from", "srt", "--turns", turns)
+    assert found.out == SRT.replace("Hello", "[ann]: Hello").replace("Yes", "[ben]: Yes")
+    cli("label", "-", "--turns", turns).assert_refused("standard input", "give --from")
+    cli("label", "-", "--turns", "-", "--from", "srt").assert_refused("not both")
+    cli("label", "-", "--from", "doc", "--turns", turns).assert_refused("format doc")
 
 
 def test_words(cli: Cli, turns: Path, words: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.cli.speakers import export_speakers, require_export
+from diarize.cli.speakers import require_export, write_voices
 from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.formats.speakers import read_speakers
@@ -28,7 +28,7 @@ def heard(uri: str, *names: str) -> Diarization:
 def test_one_file_for_all_recordings(tiny_weights: Path, tmp_path: Path) -> None:
     path = tmp_path / "voices.npz"
     found = [heard("a", "SPEAKER_00", "anna"), heard("quiet"), heard("b", "anna")]
-    export_speakers(path, found, Diarizer(model=tiny_weights), linked=True)
+    write_voices(path, found, Diarizer(model=tiny_weights), linked=True)
     speakers = read_speakers(path)
     assert speakers.names == ("SPEAKER_00", "anna", "anna")
     assert speakers.uris == ("a", "a", "b")
@@ -41,7 +41,7 @@ def test_one_file_for_all_recordings(tiny_weights: Path, tmp_path: Path) -> None
 
 def test_nobody_speaks(tiny_weights: Path, tmp_path: Path) -> None:
     path = tmp_path / "voices.npz"
-    export_speakers(path, [heard("quiet")], Diarizer(model=tiny_weights), linked=False)
+    write_voices(path, [heard("quiet")], Diarizer(model=tiny_weights), linked=False)
     assert read_speakers(path).names == ()
 
 
