@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +105,27 @@ def repo_root() -> Path:
 def shared_dir() -> Path:
     """The folder of the corpora; only for tests marked `needs_speech`."""
     return SHARED
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whoever looks for another machine fail the test; processes may still speak."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the network was asked for")
+
+    connect = socket.socket.connect
+
+    def connect_locally(self: socket.socket, address: Any) -> None:
+        if self.family not in (socket.AF_INET, socket.AF_INET6):
+            return connect(self, address)
+        return refuse()
+
+    monkeypatch.setattr(socket.socket, "connect", connect_locally)
+    monkeypatch.setattr(socket.socket, "connect_ex", connect_locally)
+    monkeypatch.setattr(socket.socket, "sendto", refuse)
+    for name in ("getaddrinfo", "gethostbyname", "create_connection"):
+        monkeypatch.setattr(socket, name, refuse)
 
 
 @pytest.fixture

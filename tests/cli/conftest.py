@@ -28,6 +28,11 @@ class Result(NamedTuple):
             assert str(reason) in self.err
 
 
+@pytest.fixture(autouse=True)
+def _offline(no_network: None) -> None:
+    """No command needs a network: here all of them run, and none may ask for it."""
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Call `diarize` with arguments."""
