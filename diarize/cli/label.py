@@ -15,7 +15,7 @@ def label(
         str,
         typer.Argument(
             metavar="TRANSCRIPT",
-            help="JSON of Whisper or WhisperX, SRT, WebVTT or CTM; - (with --from) is standard input.",
+            help="JSON of Whisper or WhisperX, SRT, WebVTT or CTM; - is standard input.",
         ),
     ],
     turns: Annotated[
