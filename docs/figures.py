@@ -1,0 +1,105 @@
+"""The figures of the documentation, drawn by the toolkit itself from the bundled conversation.
+
+python docs/figures.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diarize import Diarizer
+from diarize.clustering import make
+from diarize.formats import read_rttm
+from diarize.report.clusters import plot_clusters
+from diarize.report.pictures import COLOURS, save_figure
+from diarize.report.sound import page_sound
+from diarize.report.timeline import plot_timeline
+
+CONVERSATION = Path(__file__).parents[1] / "egs" / "conversation.ogg"
+BOTH = "#7A5195"  # between the colours of its parts
+
+
+def draw_all(folder: Path) -> list[Path]:
+    """Draw every figure into a folder; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_idea(folder / "idea.svg")
+    draw_waveforms(folder / "waveforms.svg")
+    draw_conversation(folder)
+    return sorted(folder.glob("*.svg"))
+
+
+def draw_idea(path: Path) -> None:
+    """Clusters that are unions of others (after figure 1 of Li, He, Whitehill).
+
+    Pictures of rectangles, of circles, and of both: without g they are three clusters, with g two
+    properties and the set of both.
+    """
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    properties = np.array([[1.0, 0.1], [0.1, 1.0], [1.0, 1.0]])
+    rows = np.repeat(properties, 30, axis=0) + rng.normal(0, 0.07, (90, 2))
+    plain = make("ac", n_speakers=3, max_set_size=1).fit(rows)
+    composed = make("ckm", n_speakers=2, compose=np.maximum, random_state=0).fit(rows)
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axis, found, title in (
+        (left, plain, "without g: three clusters"),
+        (right, composed, "with g: two clusters and their union"),
+    ):
+        lists = found.sets_.to_lists()
+        for members in sorted({tuple(members) for members in lists}, key=lambda m: (len(m), m)):
+            chosen = rows[[tuple(one) == members for one in lists]]
+            colour = BOTH if len(members) > 1 else COLOURS[(0, 1, 2)[members[0]]]
+            axis.scatter(*chosen.T, s=16, color=colour, marker="+" if len(members) > 1 else "o")
+            label = "{" + ", ".join("abc"[m] for m in members) + "}"
+            middle = chosen.mean(axis=0)
+            beside = middle + np.array([0, 0.22 if middle[1] > 0.5 else -0.28])
+            axis.annotate(label, beside, fontsize=13, fontweight="bold", ha="center")
+        axis.set_title(title, loc="left", fontsize=11)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.set(xlim=(-0.2, 1.4), ylim=(-0.2, 1.4), xticks=[], yticks=[])
+    arrow = {"arrowstyle": "-|>", "color": "#555555", "shrinkA": 24, "shrinkB": 24}
+    for part in properties[:2]:
+        right.annotate("", xy=properties[2], xytext=part, arrowprops=arrow)
+    save_figure(figure, path)
+
+
+def draw_waveforms(path: Path) -> None:
+    """Two speakers alone and at once (after figure 2): what is added up is hard to tell apart."""
+    from matplotlib.figure import Figure
+
+    from diarize.audio import open_recording
+
+    figure = Figure(figsize=(9, 1.6), layout="constrained")
+    parts = ((8.0, "one speaker", COLOURS[1]), (12.6, "another", COLOURS[2]), (11.2, "both", BOTH))
+    for axis, (start, title, colour) in zip(figure.subplots(1, 3, sharey=True), parts, strict=True):
+        sound = page_sound(open_recording(CONVERSATION, start=start, end=start + 0.9))
+        peaks = sound.peaks / 255
+        axis.bar(np.arange(len(peaks)), 2 * peaks, bottom=-peaks, width=0.7, color=colour)
+        axis.set_title(title, loc="left", fontsize=11)
+        axis.set_axis_off()
+    save_figure(figure, path)
+
+
+def draw_conversation(folder: Path) -> None:
+    """What clusterings make of the conversation's windows (after figure 3), and the turns."""
+    diarizer = Diarizer()
+    embedded = diarizer.embed(CONVERSATION)
+    found: dict[str, Any] = {}
+    for backend in ("ac", "ckm"):
+        chosen = Diarizer(backend=backend, n_speakers=4)
+        found[backend], _ = chosen.cluster(embedded)
+        plot_clusters(embedded.coarse, found[backend].sets_, folder / f"clusters-{backend}.svg")
+    truth = read_rttm(CONVERSATION.with_suffix(".rttm"))
+    turns = {"conversation": diarizer.decode(embedded, found["ckm"])}
+    plot_timeline(turns, folder / "timeline.svg", reference=truth)
+
+
+if __name__ == "__main__":
+    for figure_path in draw_all(Path(sys.argv[1])):
+        print(figure_path)
