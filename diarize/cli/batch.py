@@ -86,7 +86,7 @@ def _is_file(path: str) -> bool:
 def _here(work: Work, entries: Sequence[Entry]) -> Iterator[Done]:
     if len(entries) == 1:
         (entry,) = entries
-        channels = work.channels != "mix"
+        channels = work.channels == "separate"
         yield work.perform(
             entry, lambda recording: progress(f"{recording.uri}: " if channels else "")
         )

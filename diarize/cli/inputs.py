@@ -35,7 +35,7 @@ def open_recordings(
 
     Args:
         source: a path, or "-".
-        channels: "mix" or "separate".
+        channels: "separate", or else all are one recording.
         start: where to begin, seconds.
         end: where to end, seconds.
 
@@ -45,7 +45,7 @@ def open_recordings(
     from diarize.audio import open_recording
 
     recording = open_recording(source, start=start, end=end)
-    if channels == "mix":
+    if channels != "separate":
         yield recording
         return
     for number, channel in enumerate(recording.by_channel(), start=1):

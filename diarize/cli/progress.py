@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_STAGES = {"activity": (0.0, 0.3), "embedding": (0.3, 0.9), "clustering": (0.9, 1.0)}
+_STAGES = {
+    "activity": (0.0, 0.3),
+    "embedding": (0.3, 0.9),
+    "clustering": (0.9, 1.0),
+    "cross-talk": (0.3, 1.0),
+}
 """From where to where each stage of the work on a file goes, as shares of it; roughly."""
 
 

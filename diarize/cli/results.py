@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diarize.cli.messages import error, explain, note
 
@@ -91,8 +91,25 @@ def run_one(
     return Result(entry, recording, found, perf_counter() - began, told.truth)
 
 
-def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> list[Path]:
+def run_channels(
+    diarizer: Diarizer, entry: Entry, recording: Recording, told: Told, hook: Hook | None
+) -> Result:
+    """Diarize a recording that has a microphone for each speaker."""
+    from diarize.multitrack import diarize_channels
+
+    assert callable(diarizer.activity)
+    began = perf_counter()
+    found = diarize_channels(recording, diarizer.activity, diarizer.timeline, hook)
+    return Result(entry, recording, found, perf_counter() - began, told.truth)
+
+
+def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> list[Path]:
     """Write a result, with clips and web page if they are wanted, and say what was found.
+
+    Args:
+        result: of one recording.
+        options: with which it was found, for formats that tell them.
+        targets: where it goes.
 
     Returns:
         The files that were written.
@@ -102,13 +119,6 @@ def deliver(result: Result, diarizer: Diarizer, targets: Targets) -> list[Path]:
     from diarize.formats import FORMATS
 
     found = result.found
-    options = {
-        "backend": diarizer.backend,
-        "model": str(diarizer.model),
-        "seed": diarizer.seed,
-        "max_set_size": diarizer.max_set_size,
-        **diarizer.params,
-    }
     texts = {
         name: FORMATS[name].write(found.annotation, options, found.confidence)
         for name in targets.formats
@@ -144,7 +154,7 @@ def _write_page(result: Result, page: Path) -> Path:
 def deliver_linked(
     results: Sequence[Result],
     known: Voiceprints | None,
-    diarizer: Diarizer,
+    options: Mapping[str, Any],
     targets: Targets,
     failures: Failures,
 ) -> list[Result]:
@@ -153,7 +163,7 @@ def deliver_linked(
     Args:
         results: of all recordings of a run.
         known: voices to be called by name; None: nobody's.
-        diarizer: what found them.
+        options: with which they were found.
         targets: where they go.
         failures: takes in what goes wrong.
 
@@ -166,5 +176,5 @@ def deliver_linked(
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
     for result in renamed:
         with failures.of(result.entry.source):
-            deliver(result, diarizer, targets)
+            deliver(result, options, targets)
     return renamed

@@ -121,8 +121,10 @@ def run(
     from diarize.pipeline import Diarizer
     from diarize.timeline import TimelineOptions
 
-    if channels not in {"mix", "separate"}:
-        raise InputError(f"channels {channels}: not one of mix, separate")
+    if channels not in {"mix", "separate", "per-speaker"}:
+        raise InputError(f"channels {channels}: not one of mix, separate, per-speaker")
+    if channels == "per-speaker" and (known or link_speakers or export_speakers or corrections):
+        raise InputError("channels per-speaker: its speakers are its channels, and no voices")
     entries = gather(audio, clips)
     sources = [entry.source for entry in entries]
     several = len(entries) > 1 or audio != sources or channels == "separate"
@@ -190,7 +192,7 @@ def run(
     failures = Failures(several=len(entries) > 1)
     results = run_batch(work, waiting, failures, jobs=jobs, manifest=manifest)
     if link_speakers:
-        results = deliver_linked(results, voices, diarizer, targets, failures)
+        results = deliver_linked(results, voices, work.options, targets, failures)
     if export_speakers is not None and results:
         found = [result.found for result in results]
         write_voices(export_speakers, found, diarizer, linked=link_speakers)

@@ -159,7 +159,9 @@ CorrectionsOption = Annotated[
 ChannelsOption = Annotated[
     str,
     typer.Option(
-        metavar="mix|separate", help="Mix channels down, or take each as its own recording."
+        metavar="mix|separate|per-speaker",
+        help="Mix channels down, or take each as its own recording, or as the microphone of one "
+        "speaker, in which the others are heard more quietly.",
     ),
 ]
 

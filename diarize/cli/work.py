@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from diarize.cli.inputs import Turns, name_of, open_recordings
 from diarize.cli.manifest import Fingerprint, file_sha256
-from diarize.cli.results import Result, Told, deliver, run_one
+from diarize.cli.results import Result, Told, deliver, run_channels, run_one
 from diarize.version import __version__
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Work:
     Attributes:
         diarizer: with all options.
         targets: where results go.
-        channels: "mix" or "separate".
+        channels: "mix", "separate" or "per-speaker".
         start, end: of the part that is read, seconds; None: all.
         truth: true turns.
         corrections: what a person says.
@@ -89,17 +89,32 @@ class Work:
             for recording in open_recordings(entry.source, self.channels, self.start, self.end):
                 with watch(recording) as hook:
                     told = self._told(recording)
-                    result = run_one(self.diarizer, entry, recording, told, hook)
+                    run = run_channels if self.channels == "per-speaker" else run_one
+                    result = run(self.diarizer, entry, recording, told, hook)
                 if self.exclusive:
                     result = replace(result, found=result.found.exclusive())
                 if not self.linked:
-                    outputs += deliver(result, self.diarizer, self.targets)
+                    outputs += deliver(result, self.options, self.targets)
                 results.append(result)
         except BrokenPipeError:
             raise  # nobody reads the results any more
         except Exception as reason:
             problem = reason
         return Done(entry, results, outputs, before, problem)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What results tell of how they were found."""
+        diarizer = self.diarizer
+        if self.channels == "per-speaker":
+            return {"channels": self.channels}
+        return {
+            "backend": diarizer.backend,
+            "model": str(diarizer.model),
+            "seed": diarizer.seed,
+            "max_set_size": diarizer.max_set_size,
+            **diarizer.params,
+        }
 
     def fingerprint(self, entry: Entry, input_sha256: str) -> Fingerprint:
         """Name all that the results of an input depend on."""

@@ -1,7 +1,7 @@
 """Several processes that share the inputs of a run.
 
 Processes, not threads: most of the work on a recording holds the interpreter (MFCC, clustering and
-decoding are many small steps). README.md has the times of both.
+decoding are many small steps). benchmarks/jobs.py measures both.
 
 A pool of the standard library is not used because the death of one process breaks all of it, and
 because its processes wait for ever when the one that started them is killed. Here each process has

@@ -125,7 +125,7 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["--overlap", "x"], "--overlap"),
         (["--start", "-1"], "--start"),
         (["--seed", "-1"], "--seed"),
-        (["--channels", "left"], "channels left: not one of mix, separate"),
+        (["--channels", "left"], "channels left: not one of mix, separate, per-speaker"),
         (["--format", "docx"], "format docx: not one of rttm, json"),
         (["--format", "rttm", "--format", "json"], "several formats need --out FOLDER"),
         (["--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),

@@ -177,6 +177,22 @@ def test_each_channel_as_its_own_recording(run: Run, talk: Path, tmp_path: Path)
     assert f"diarize: note: {path}: no speech found" in result.err
 
 
+def test_one_microphone_for_each_speaker(run: Run, talk: Path, tmp_path: Path) -> None:
+    samples, _ = soundfile.read(talk)
+    close = np.zeros((len(samples), 2))
+    close[: 6 * RATE, 0], close[6 * RATE :, 1] = samples[: 6 * RATE], samples[6 * RATE :]
+    path, options = tmp_path / "both.flac", ["--channels", "per-speaker"]
+    soundfile.write(path, close + 0.17 * close[:, ::-1], RATE)
+    result = run(path, *options, "--format", "json")
+    found = json.loads(result.out)
+    assert found["options"] == {"channels": "per-speaker"}
+    assert {turn["speaker"] for turn in found["turns"]} == {"CHANNEL_1", "CHANNEL_2"}
+    for turn in found["turns"]:
+        assert (turn["end"] <= 6.2) == (turn["speaker"] == "CHANNEL_1")
+    run(talk, *options).assert_refused(talk, "has one channel")
+    run(path, *options, "--link-speakers").assert_refused("its speakers are its channels")
+
+
 def test_standard_input(run: Run, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(talk.read_bytes())))
     result = run("-", "--vad", "none", "--num-speakers", 1)
