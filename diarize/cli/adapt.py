@@ -32,17 +32,18 @@ def adapt(
     steps: Annotated[
         int,
         typer.Option(
-            metavar="N", min=1, help="Most steps of training; it ends where nothing is gained."
+            metavar="N",
+            min=0,
+            help="Most steps of training after the alignment; it ends where nothing is gained.",
         ),
-    ] = 400,
+    ] = 0,
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
 ) -> None:
     """Adapt the embedding to your own recordings, without labels; `diarize run --model` takes it.
 
-    Says on standard error what is expected to be gained. Where that is nothing, --out is the model
-    as it was.
+    Says on standard error what is expected to be gained.
     """
     from diarize.audio import open_recording
     from diarize.cli.messages import note
@@ -51,8 +52,8 @@ def adapt(
     from diarize.embedding import save_model
     from diarize.files import require_writable
     from diarize.pipeline import Diarizer
-    from diarize.training.adaptation import AdaptationConfig
     from diarize.training.adaptation import adapt as adapt_model
+    from diarize.training.last_layer import AdaptationConfig
 
     require_writable(out)
     refuse_recording(out, recordings, "the model")
@@ -63,18 +64,23 @@ def adapt(
     save_model(found.model, out)
     for line in _told(found):
         note(line)
-    note(f"{'the adapted' if found.steps else 'the unchanged'} model is in {out}")
+    note(f"the adapted model is in {out}")
 
 
 def _told(found: Adaptation) -> list[str]:
-    """What was learned from, and what is expected of it."""
+    """What was done and learned from, and what is expected of it."""
+    lines = [f"aligned: the sound was moved by {100 * found.aligned:.0f} % towards the training's"]
     if not len(found.before.right):
-        return ["no recording in which two speakers surely speak alone: there is nothing to learn"]
-    speech = f"{found.seconds / 60:.1f} minutes in which one speaker surely speaks"
+        return [
+            *lines,
+            "no recording in which two speakers surely speak alone: nothing else to learn",
+        ]
     before, after = (100 * answers.right.mean() for answers in (found.before, found.after))
-    what = "held-out windows, alone and mixed, that go to their speakers"
+    lines.append(
+        f"expected: {after:.1f} % after {before:.1f} % of held-out windows, alone and mixed, that "
+        "go to their speakers, by the first pass"
+    )
+    speech = f"{found.seconds / 60:.1f} minutes in which one speaker surely speaks"
     if found.steps:
-        gain = f"expected: {after:.1f} % after {before:.1f} % of {what}, by the first pass"
-    else:
-        gain = f"nothing is expected to be gained: {before:.1f} % of {what}, as before"
-    return [f"learned from {found.speakers} speakers, {speech}", gain]
+        return [*lines, f"learned from {found.speakers} speakers, {speech}"]
+    return [*lines, f"of {found.speakers} speakers, {speech}, nothing more was to be learned"]

@@ -1,15 +1,16 @@
-"""Adapt f to somebody's own recordings, without labels, by combination assignment.
+"""Adapt f to somebody's own recordings, without labels: by alignment and combination assignment.
 
-A first pass of diarization says how many speakers each recording has, about how much each of them
-speaks, and what they surely say alone. The last layer of f is then trained to cluster the windows
+First the coefficients of the recordings' speech are mapped to scatter as those of the training
+speech do (`diarize.training.alignment`), which asks for nobody's opinion.
+
+Then a first pass of diarization says how many speakers each recording has, about how much each of
+them speaks, and what they surely say alone. The last layer of f is trained to cluster the windows
 of these stretches: greedy assignment to the recording's clusters, whose sizes have the first pass's
 shares as their prior, two views of a window (itself, and a neighbour in its turn with noise)
 sharing their cluster. g stays as it is, and three things hold f in place: mixtures of two windows
 lie where g has their parts, windows lie near to where they lay, and training stops when the
-rehearsal on held-out recordings gets worse. What is not better there than the model was is not
-kept.
-
-All other layers stay as they are, so that what they make of the windows is computed once.
+rehearsal on held-out recordings gets worse. What is not better there than the aligned model was is
+not kept.
 """
 
 from __future__ import annotations
@@ -19,59 +20,25 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, Int64
-from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
 
-from diarize.audio import SAMPLE_RATE, Recording
-from diarize.clustering.combination import assign
+from diarize.audio import Recording
 from diarize.embedding import load_model, pick_device
-from diarize.embedding.model import CompositionalEmbedding, Encoder
-from diarize.mixing.acoustics import coloured_noise
+from diarize.embedding.model import CompositionalEmbedding
 from diarize.pipeline import Diarizer, Hook
-from diarize.training.assignment import OnlineClustering, squared
+from diarize.training.alignment import (
+    Covariance,
+    align,
+    covariance_of,
+    scatter_of,
+    training_covariance,
+    transport,
+)
 from diarize.training.held import HeldSpeech, held_speech
-from diarize.training.rehearsal import Answers, Rehearsal, cut, heard, mixed
+from diarize.training.last_layer import AdaptationConfig, LastLayer
+from diarize.training.rehearsal import Answers, Rehearsal
 
 RECORDINGS_TO_SPARE = 3
 """Recordings from which on a third of them is kept for the rehearsal."""
-
-STRANGERS = 0.5
-"""Cosine of the centroids of two recordings' speakers below which they are not the same person."""
-
-
-@dataclass(frozen=True)
-class AdaptationConfig:
-    """How f is adapted; tuned on conversations of dev-a over a telephone and in a room.
-
-    Attributes:
-        steps: most steps.
-        every: steps between two rehearsals.
-        patience: rehearsals in a row without improvement after which training ends.
-        rate: learning rate of the last layer and the centroids.
-        windows: of each speaker, drawn once.
-        batch: windows of one step; as many mixtures, of which there are half as many as windows.
-        seconds: length of a window.
-        sigma: variance of a cluster of unit vectors.
-        compact: weight of the distance of windows from their cluster's centroid.
-        mixtures: weight of the distance of mixtures from g of their parts.
-        start: weight of the distance from the vectors of the model that one begins with.
-        snr: decibels of a neighbour's level over the noise that is laid under it.
-    """
-
-    steps: int = 400
-    every: int = 20
-    patience: int = 3
-    rate: float = 3e-4
-    windows: int = 24
-    batch: int = 256
-    seconds: float = 1.7
-    sigma: float = 0.1
-    compact: float = 0.3
-    mixtures: float = 1.0
-    start: float = 1.0
-    snr: tuple[float, float] = (15.0, 35.0)
 
 
 @dataclass(frozen=True)
@@ -79,33 +46,21 @@ class Adaptation:
     """What came of it.
 
     Attributes:
-        model: f and g; those that one began with where nothing was gained.
-        steps: that the model took; 0: nothing was gained.
+        model: f and g.
+        aligned: share by which the map of the alignment differs from leaving everything as it is,
+            in the sense of the Frobenius norm.
+        steps: that the model took after it was aligned; 0: nothing was gained by them.
         speakers, seconds: what was learned from: speakers, each of one recording, and their speech.
-        before, after: how the model answered the rehearsal, without and with these steps.
+        before, after: how the model that one began with answered the rehearsal, and this one.
     """
 
     model: CompositionalEmbedding
+    aligned: float
     steps: int
     speakers: int
     seconds: float
     before: Answers
     after: Answers
-
-
-@dataclass(frozen=True)
-class Lessons:
-    """Windows of all recordings, through all layers of f but the last.
-
-    Speakers are counted through all recordings.
-    """
-
-    windows: Float[Tensor, "n hidden"]
-    neighbours: Float[Tensor, "n hidden"]
-    mixtures: Float[Tensor, "m hidden"]
-    parts: Int64[np.ndarray, "m 2"]  # of each mixture, among the windows
-    speakers: Int64[np.ndarray, " n"]
-    recordings: Int64[np.ndarray, " k"]  # of the speakers
 
 
 def adapt(
@@ -127,13 +82,17 @@ def adapt(
     """
     config = config or AdaptationConfig()
     diarizer.prepare()
-    found = []
+    held, scatters = [], []
     for done, recording in enumerate(recordings):
-        found.append(held_speech(diarizer, recording))
+        found = diarizer.diarize(recording)
+        held.append(held_speech(recording, found))
+        scatters.append(scatter_of(recording, found.speech))
         if hook:
             hook("first pass", done + 1, len(recordings))
+    own = covariance_of(scatters)
+    change = None if own is None else transport(own, training_covariance())
     model = load_model(diarizer.model, pick_device(diarizer.device))
-    return adapt_to(found, model, config, diarizer.seed, hook)
+    return adapt_to(held, model, config, diarizer.seed, hook, change=change)
 
 
 def adapt_to(
@@ -142,15 +101,28 @@ def adapt_to(
     config: AdaptationConfig,
     seed: int,
     hook: Hook | None = None,
+    *,
+    change: Covariance | None = None,
 ) -> Adaptation:
-    """Adapt a model to speech whose speakers a first pass has told apart."""
+    """Adapt a model to speech whose speakers a first pass has told apart.
+
+    Args:
+        speech: of each recording.
+        model: f and g, which stay as they are.
+        config: how.
+        seed: of all that is drawn.
+        hook: progress.
+        change: map by which the model is aligned; None: not at all.
+    """
     useful = [one for one in speech if len(one.speakers) > 1]
     taught, rehearsed = lessons_and_rehearsal(useful)
     references, questions = zip(*rehearsed, strict=True) if rehearsed else ((), ())
-    rehearsal = Rehearsal(references, questions, model.encode, seed)
-    before = rehearsal.answer(model)
-    best, best_steps, after = model, 0, before
-    trained = _Training(taught, model, config, seed) if len(rehearsal) else None
+    before = Rehearsal(references, questions, model.encode, seed).answer(model)
+    aligned = model if change is None else align(model, change)
+    rehearsal = Rehearsal(references, questions, aligned.encode, seed)
+    start = rehearsal.answer(aligned)
+    best, best_steps, after = aligned, 0, start
+    trained = LastLayer(taught, aligned, config, seed) if len(rehearsal) else None
     idle = 0
     for step in range(1, config.steps + 1 if trained else 0):
         assert trained is not None
@@ -165,10 +137,11 @@ def adapt_to(
                 idle += 1
                 if idle == config.patience:
                     break
-    if not _surely_better(before, after):
-        best, best_steps, after = model, 0, before
+    if not _surely_better(start, after):
+        best, best_steps, after = aligned, 0, start
     return Adaptation(
         model=best.eval().requires_grad_(False),
+        aligned=0.0 if change is None else _distance(change),
         steps=best_steps,
         speakers=sum(len(one.speakers) for one in useful),
         seconds=sum(one.seconds for one in useful),
@@ -199,136 +172,6 @@ def _surely_better(before: Answers, after: Answers) -> bool:
     return len(gain) > 1 and bool(gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
-class _Training:
-    """The last layer of f on its way, the clusters of all recordings, and what f was."""
-
-    def __init__(
-        self,
-        taught: Sequence[HeldSpeech],
-        model: CompositionalEmbedding,
-        config: AdaptationConfig,
-        seed: int,
-    ) -> None:
-        self.config = config
-        self.model = deepcopy(model)
-        self.rng = np.random.default_rng([seed, 6])
-        self.lessons = draw_lessons(taught, model.encode, config, self.rng)
-        lessons = self.lessons
-        device = lessons.windows.device
-        with torch.no_grad():
-            self.start = model.encode.locate(lessons.windows)
-        speakers = torch.from_numpy(lessons.speakers).to(device)
-        owner = torch.from_numpy(lessons.recordings).to(device)
-        own = torch.eye(len(owner), device=device)[speakers]
-        centroids = normalize(own.T @ self.start, dim=-1)
-        same = owner[:, None] == owner
-        self.allowed = same[speakers]
-        self.rivals = (same | (centroids @ centroids.T < STRANGERS))[speakers]
-        layer = self.model.encode.project.requires_grad_(True)
-        # The share of each speaker in the first pass, as far as that is sure.
-        prior = [float(sum(map(len, chunks))) for one in taught for chunks in one.speakers]
-        self.clustering = OnlineClustering(
-            self.model.encode.locate,
-            centroids,
-            sigma=config.sigma,
-            prior=prior,
-            parameters=layer.parameters(),
-            rate=config.rate,
-            on_sphere=True,
-            seed=seed,
-        )
-
-    def advance(self) -> None:
-        """Take one step."""
-        config, lessons, place = self.config, self.lessons, self.model.encode.locate
-        rows = self._draw(len(lessons.windows))
-        windows, neighbours = place(lessons.windows[rows]), place(lessons.neighbours[rows])
-        views = torch.stack([windows, neighbours])
-        distances = squared(views, self.clustering.centroids)
-        fit = cluster_loss(
-            distances, self.allowed[rows], self.rivals[rows], self.clustering.prior, config
-        )
-        mixed_rows = self._draw(len(lessons.mixtures))
-        first, second = lessons.windows[torch.from_numpy(lessons.parts[mixed_rows.cpu().numpy()]).T]
-        meant = self.model.compose(place(first), place(second)).detach()
-        apart = (place(lessons.mixtures[mixed_rows]) - meant).square().sum(dim=1).mean()
-        moved = (windows - self.start[rows]).square().sum(dim=1).mean()
-        held = (config.mixtures * apart + config.start * moved) / (2 * config.sigma)
-        self.clustering.step(fit + held)
-
-    def _draw(self, n: int) -> Int64[Tensor, " drawn"]:
-        chosen = self.rng.choice(n, min(n, self.config.batch), replace=False)
-        return torch.from_numpy(chosen).to(self.start.device)
-
-
-def cluster_loss(
-    distances: Float[Tensor, "views n k"],
-    allowed: Bool[Tensor, "n k"],
-    rivals: Bool[Tensor, "n k"],
-    prior: Float[Tensor, " k"],
-    config: AdaptationConfig,
-) -> Float[Tensor, ""]:
-    """Minus the log probability of the clusters that combination assignment chooses, of a row.
-
-    The first term of (5) alone has its least where all unit vectors coincide, and f would forget
-    what it knows; relative to the other clusters it must keep them apart. A share of it is added,
-    without which speakers scatter more and more of them are counted.
-
-    Args:
-        distances: squared, of the views of the rows from the clusters.
-        allowed: clusters of the row's recording: one of these is chosen.
-        rivals: those, and clusters of other recordings that are surely other speakers.
-        prior: over the clusters.
-        config: of which `sigma` and `compact` are used.
-    """
-    shared = distances.detach().mean(dim=0).masked_fill(~allowed, torch.inf).cpu().numpy()
-    labels = torch.from_numpy(assign(shared, config.sigma, prior.cpu().numpy()))
-    labels = labels.to(distances.device).repeat(len(distances))
-    fits = distances / (2 * config.sigma)
-    logits = (-fits).masked_fill(~rivals, -torch.inf).flatten(0, 1)
-    return cross_entropy(logits, labels) - config.compact * logits.gather(1, labels[:, None]).mean()
-
-
-def draw_lessons(
-    taught: Sequence[HeldSpeech],
-    encoder: Encoder,
-    config: AdaptationConfig,
-    rng: np.random.Generator,
-) -> Lessons:
-    """Draw windows of each speaker, neighbours from the same chunks, and mixtures of speakers.
-
-    A recording's mixtures are half as many as its windows.
-    """
-    length = round(config.seconds * SAMPLE_RATE)
-    windows: list[np.ndarray] = []
-    neighbours: list[np.ndarray] = []
-    mixtures: list[np.ndarray] = []
-    parts: list[tuple[int, int]] = []
-    for one in taught:
-        base = len(windows)
-        for chunks in one.speakers:
-            for _ in range(config.windows):
-                chunk = chunks[int(rng.integers(len(chunks)))]
-                windows.append(cut(chunk, length, rng))
-                neighbours.append(_under_noise(cut(chunk, length, rng), config.snr, rng))
-        for _ in range((len(windows) - base) // 2):
-            i, j = rng.choice(len(one.speakers), 2, replace=False) * config.windows
-            i, j = (base + int(at + rng.integers(config.windows)) for at in (i, j))
-            mixtures.append(mixed(windows[i], windows[j], rng))
-            parts.append((i, j))
-    sizes = [len(one.speakers) for one in taught]
-    return Lessons(
-        heard(encoder, windows),
-        heard(encoder, neighbours),
-        heard(encoder, mixtures),
-        np.array(parts, dtype=np.int64),
-        np.repeat(np.arange(sum(sizes)), config.windows),
-        np.repeat(np.arange(len(taught)), sizes),
-    )
-
-
-def _under_noise(
-    window: np.ndarray, snr: tuple[float, float], rng: np.random.Generator
-) -> np.ndarray:
-    level = float(np.sqrt(np.square(window).mean())) * 10 ** (-rng.uniform(*snr) / 20)
-    return window + coloured_noise(rng, len(window)) * np.float32(level)
+def _distance(change: Covariance) -> float:
+    """Frobenius norm of a map's difference from the identity, over that of the identity."""
+    return float(np.linalg.norm(change - np.eye(len(change))) / np.sqrt(len(change)))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE, Recording
-from diarize.pipeline import Diarization, Diarizer, Hook
+from diarize.pipeline import Diarization
 
 SUREST = 0.8
 """Least confidence of a turn that is believed."""
@@ -63,9 +63,8 @@ class HeldSpeech:
         return HeldSpeech(self.uri, tuple(parts[0])), HeldSpeech(self.uri, tuple(parts[1]))
 
 
-def held_speech(diarizer: Diarizer, recording: Recording, hook: Hook | None = None) -> HeldSpeech:
-    """Diarize a recording, and take what is surely said by one speaker alone."""
-    found = diarizer.diarize(recording, hook)
+def held_speech(recording: Recording, found: Diarization) -> HeldSpeech:
+    """Take what is surely said by one speaker alone, of a recording that was diarized."""
     spans = [held_spans(found, speaker) for speaker in found.annotation.labels()]
     enough = [s for s in spans if sum(end - begin for begin, end in s) >= LEAST]
     return HeldSpeech(recording.uri, tuple(tuple(c) for c in read_spans(recording, enough)))

@@ -1,4 +1,4 @@
-"""What adaptation gains: a table of WORK/CHANNEL/SPLIT/{shipped,adapted}.json, by `diarize score`.
+"""What adaptation gains: a table of WORK/CHANNEL/SPLIT/BACKEND-MODEL.json, by `diarize score`.
 
 python gains.py WORK
 """
@@ -9,35 +9,45 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
+MODELS = ("shipped", "aligned", "trained")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")
+HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion")
 
 
 def print_gains(work: Path) -> None:
-    """One line for each model, and in how many conversations the adapted one is better."""
-    names = [
-        "channel",
-        "split",
-        "model",
-        "DER",
-        "missed",
-        "false alarm",
-        "confusion",
-        "count error",
-    ]
-    names.append("lower DER in")
-    print("|", " | ".join(names), "|")
-    print("|" + "---|" * len(names))
-    for path in sorted(work.glob("*/*/adapted.json")):
-        channel, split = path.parts[-3:-1]
-        both = [json.loads(path.with_name(f"{m}.json").read_text()) for m in ("shipped", "adapted")]
-        before, after = ({uri: row["der"] for uri, row in one["files"].items()} for one in both)
-        better = sum(after[uri] < before[uri] for uri in before)
-        for name, one in zip(("shipped", "adapted"), both, strict=True):
-            total = one["total"]
+    """One line for each model, in how many conversations it is better than the shipped one.
+
+    The last column is the mean difference in the rate of a conversation, with its standard error.
+    """
+    print("|", " | ".join((*HEAD, "count error", "lower DER in", "difference")), "|")
+    print("|" + "---|" * (len(HEAD) + 3))
+    for path in sorted(work.glob("*/*/*-shipped.json")):
+        channel, split, name = path.parts[-3:]
+        backend = name.removesuffix("-shipped.json")
+        shipped = rates(path)
+        for model in MODELS:
+            own = path.with_name(f"{backend}-{model}.json")
+            if not own.is_file():
+                continue
+            total = json.loads(own.read_text())["total"]
             cells = [f"{100 * total[part]:.1f}" for part in PARTS]
             cells.append(f"{total['speaker_count_error']:.2f}")
-            cells.append(f"{better} of {len(before)}" if name == "adapted" else "")
-            print(f"| {channel} | {split} | {name} |", " | ".join(cells), "|")
+            cells += compared(shipped, rates(own)) if model != "shipped" else ["", ""]
+            print(f"| {channel} | {split} | `{backend}` | {model} |", " | ".join(cells), "|")
+
+
+def rates(path: Path) -> dict[str, float]:
+    """Diarization error rate of each recording."""
+    return {uri: row["der"] for uri, row in json.loads(path.read_text())["files"].items()}
+
+
+def compared(before: dict[str, float], after: dict[str, float]) -> list[str]:
+    """In how many recordings the rate fell, and by how much it changed in points."""
+    change = 100 * np.array([after[uri] - before[uri] for uri in before])
+    error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else 0.0
+    return [f"{(change < 0).sum()} of {len(change)}", f"{change.mean():+.1f} ± {error:.1f}"]
 
 
 if __name__ == "__main__":

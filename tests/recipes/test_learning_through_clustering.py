@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -134,3 +135,20 @@ def test_training_with_the_forest(
         assert all(
             torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True)
         )
+
+
+def test_gains_of_adaptation(
+    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "learning_through_clustering"))
+    gains = importlib.import_module("gains")
+    folder = tmp_path / "room" / "dev-b"
+    folder.mkdir(parents=True)
+    for model, rates in (("shipped", (0.3, 0.5)), ("aligned", (0.2, 0.5))):
+        total = dict.fromkeys(gains.PARTS, sum(rates) / 2) | {"speaker_count_error": 0.5}
+        files = {f"c{i}": {"der": rate} for i, rate in enumerate(rates)}
+        (folder / f"ckm-{model}.json").write_text(json.dumps({"total": total, "files": files}))
+    gains.print_gains(tmp_path)
+    *_, shipped, aligned = capsys.readouterr().out.splitlines()
+    assert shipped.startswith("| room | dev-b | `ckm` | shipped | 40.0 |")
+    assert aligned.endswith("| 0.50 | 1 of 2 | -5.0 ± 5.0 |")

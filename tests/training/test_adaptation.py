@@ -10,15 +10,10 @@ import torch
 
 from diarize.audio import open_recording
 from diarize.pipeline import Diarizer
-from diarize.training.adaptation import (
-    AdaptationConfig,
-    adapt,
-    adapt_to,
-    cluster_loss,
-    draw_lessons,
-    lessons_and_rehearsal,
-)
+from diarize.training.adaptation import adapt, adapt_to, lessons_and_rehearsal
+from diarize.training.alignment import align
 from diarize.training.held import HeldSpeech
+from diarize.training.last_layer import AdaptationConfig
 
 from .test_rehearsal import sounds, tiny
 
@@ -66,7 +61,21 @@ def test_what_does_not_help_is_not_kept() -> None:
     found = adapt_to(recordings(), model, replace(FAST, rate=30.0, mixtures=1e6), seed=0)
     assert found.steps == 0
     assert found.model is model
-    assert found.after is found.before
+    assert np.array_equal(found.after.log_likelihood, found.before.log_likelihood)
+
+
+def test_a_model_is_aligned_whether_or_not_it_learns() -> None:
+    model = tiny()
+    change = np.diag(np.linspace(0.5, 2.0, 32))
+    config = replace(FAST, rate=30.0, mixtures=1e6)
+    found = adapt_to(recordings(), model, config, seed=0, change=change)
+    assert found.steps == 0
+    aligned = align(model, change)
+    for name, value in found.model.state_dict().items():
+        assert torch.equal(value, aligned.state_dict()[name])
+    assert found.aligned == pytest.approx(np.sqrt(np.mean((np.linspace(0.5, 2.0, 32) - 1) ** 2)))
+    assert not np.array_equal(found.before.log_likelihood, found.after.log_likelihood)
+    assert adapt_to([], model, FAST, seed=0, change=change).aligned == found.aligned
 
 
 def test_there_may_be_nothing_to_learn_from() -> None:
@@ -75,18 +84,6 @@ def test_there_may_be_nothing_to_learn_from() -> None:
         found = adapt_to(heard, model, FAST, seed=0)
         assert found.steps == 0 and found.model is model
         assert len(found.before.right) == 0
-
-
-def test_what_the_lessons_hold() -> None:
-    lessons = draw_lessons(recordings(), tiny().encode, FAST, np.random.default_rng(0))
-    assert lessons.windows.shape == lessons.neighbours.shape == (3 * 3 * 8, 16)
-    assert not torch.allclose(lessons.windows, lessons.neighbours)
-    assert len(lessons.mixtures) == len(lessons.parts) == 3 * 3 * 8 // 2
-    assert np.bincount(lessons.speakers).tolist() == [8] * 9
-    first, second = lessons.speakers[lessons.parts].T
-    assert (first != second).all()
-    assert (lessons.recordings[first] == lessons.recordings[second]).all()
-    assert lessons.recordings.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_every_third_recording_is_rehearsed_and_not_trained_on() -> None:
@@ -99,25 +96,6 @@ def test_every_third_recording_is_rehearsed_and_not_trained_on() -> None:
     assert [one.uri for one in few] == ["r0", "r1"] == [one.uri for _, one in asked]
     assert [len(own) for own in few[0].speakers] == [3, 3, 3]
     assert lessons_and_rehearsal([]) == ([], [])
-
-
-def test_the_loss_of_clusters() -> None:
-    """Minus the log posterior of the greedy labels, and their distances."""
-    distances = torch.tensor([[[0.0, 0.2, 0.1], [0.0, 0.4, 0.1]]])
-    allowed = torch.tensor([[True, True, False]] * 2)
-    prior = torch.full((3,), 1 / 3)
-    plain = replace(FAST, compact=0.0)
-    # Both rows keep the first cluster: 2 sigma log 2 = 0.14 is less than they would lose.
-    expected = (torch.tensor([-1.0, -2.0]).exp() + 1).log().mean()
-    found = cluster_loss(distances, allowed, allowed, prior, plain)
-    assert float(found) == pytest.approx(float(expected))
-    # A cluster of another recording is not chosen, though it is near, but counts as a rival.
-    wider = cluster_loss(distances, allowed, torch.ones(2, 3, dtype=torch.bool), prior, plain)
-    assert float(wider) == pytest.approx(
-        float((torch.tensor([-1.0, -2.0]).exp() + 1 + np.exp(-0.5)).log().mean())
-    )
-    far = cluster_loss(distances + 1, allowed, allowed, prior, replace(FAST, compact=0.5))
-    assert float(far) == pytest.approx(float(expected) + 0.5 * 1 / 0.2)
 
 
 def test_from_a_recording(talk, tiny_weights) -> None:

@@ -59,7 +59,8 @@ def test_parting_leaves_every_third_chunk_for_the_rehearsal() -> None:
 
 
 def test_the_bundled_conversation(talk) -> None:
-    heard = held_speech(Diarizer(backend="ac", activity=None), open_recording(talk))
+    recording = open_recording(talk)
+    heard = held_speech(recording, Diarizer(backend="ac").diarize(recording))
     assert heard.uri == "talk"
     assert 0 < heard.seconds < 12
     assert all(sum(map(len, own)) >= 5 * 16_000 - 2 for own in heard.speakers)
