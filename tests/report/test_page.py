@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -104,14 +105,28 @@ def test_names_are_shown_and_do_nothing(page: Any) -> None:
     assert page.title == "audio"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such file names")
+def test_a_file_name_does_nothing(
+    browser: Any, tmp_path: Path, write_tone: Callable[..., Path]
+) -> None:
+    path = tmp_path / "talk.html"
+    recording = open_recording(write_tone("<img src=x onerror=document.title=1>.wav"))
+    write_page(path, recording, annotation(TURNS))
+    browser.get(path.as_uri())
+    assert find(browser, "h1")[0].text == browser.title == "<img_src=x_onerror=document.title=1>"
+    assert not find(browser, "img")
+    assert browser.get_log("browser") == []
+
+
 def test_it_plays_and_pauses(page: Any) -> None:
     (play,) = find(page, "#play")
     play.click()
     eventually(lambda: at(page) > 0.7)
-    assert [row.text.splitlines()[0] for row in find(page, "#turns .now")] == ["0:00.5"]
-    assert find(page, "#now .chip")[0].text == "SPEAKER_00"
     press(page, " ")
     eventually(lambda: not page.execute_script("return player.isPlaying()"))
+    heard = [turn for turn in TURNS if turn[0] <= at(page) < turn[1]]
+    assert len(find(page, "#turns .now")) == len(find(page, "#track .now")) == len(heard)
+    assert [chip.text for chip in find(page, "#now .chip")] == [turn[2] for turn in heard]
 
 
 def test_a_turn_that_is_clicked_is_played_to_its_end(page: Any) -> None:
