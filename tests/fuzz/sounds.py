@@ -103,8 +103,8 @@ def lying(kind: str, content: bytes) -> Iterator[Case]:
 
 
 def bombs() -> Iterator[Case]:
-    """Few bytes that are a lot of sound: a gigabyte of samples each, if all were held at once."""
-    for kind, rate, channels, seconds in (("FLAC", 192_000, 8, 160), ("OGG", 96_000, 8, 300)):
+    """Few bytes that are a lot of sound: 370 MB of samples each, if all were held at once."""
+    for kind, rate, channels, seconds in (("FLAC", 192_000, 8, 60), ("OGG", 96_000, 8, 120)):
         content = io.BytesIO()
         subtype = "PCM_16" if kind == "FLAC" else "VORBIS"
         with soundfile.SoundFile(content, "w", rate, channels, subtype, format=kind) as file:

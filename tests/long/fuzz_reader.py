@@ -17,9 +17,6 @@ from types import ModuleType
 
 import atheris
 
-with atheris.instrument_imports(include=["diarize"]):
-    import diarize.formats
-
 WEIGHTS = ("model", "splitnet", "checkpoint")
 
 
