@@ -14,11 +14,11 @@ import os
 import statistics
 import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
 
 from diarize import Diarizer
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_diarizer = Diarizer()  # of this process; threads share it
 
 
 def main() -> None:
@@ -28,15 +28,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(given.jobs) as threads:
-        with ProcessPoolExecutor(given.jobs, mp_context=spawn) as processes:
-            pools = {"one after the other": one, "threads": threads, "processes": processes}
-            for pool in pools.values():
-                heard_in(pool, given.files[:1] * given.jobs)
-            times: dict[str, list[float]] = {name: [] for name in pools}
-            for _ in range(given.rounds):
-                for name, pool in pools.items():
-                    times[name].append(heard_in(pool, given.files))
+    with (
+        ThreadPoolExecutor(1) as one,
+        ThreadPoolExecutor(given.jobs) as threads,
+        ProcessPoolExecutor(given.jobs, mp_context=spawn) as processes,
+    ):
+        pools = {"one after the other": one, "threads": threads, "processes": processes}
+        for pool in pools.values():
+            heard_in(pool, given.files[:1] * given.jobs)
+        times: dict[str, list[float]] = {name: [] for name in pools}
+        for _ in range(given.rounds):
+            for name, pool in pools.items():
+                times[name].append(heard_in(pool, given.files))
     alone = statistics.median(times["one after the other"])
     for name, seconds in times.items():
         median = statistics.median(seconds)
@@ -52,7 +55,13 @@ def heard_in(pool: Executor, files: list[str]) -> float:
 
 def hear(path: str) -> int:
     """Diarize a file; how many turns there are."""
-    return len(_diarizer(path))
+    return len(diarizer()(path))
+
+
+@cache
+def diarizer() -> Diarizer:
+    """The one of this process; threads share it."""
+    return Diarizer()
 
 
 if __name__ == "__main__":
