@@ -1,4 +1,4 @@
-"""Covariance of MFCC over windows of speech, against which `diarize adapt` aligns recordings.
+r"""Covariance of MFCC over windows of speech, against which `diarize adapt` aligns recordings.
 
     diarize simulate SPEECH_DIR --split train --noise NOISE_DIR --speakers 2-5 --conversations 40 \\
       --seconds 60 --overlap 0.08 --seed 1 --out CONVERSATIONS
