@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from jaxtyping import Float32
@@ -84,6 +85,38 @@ def _names(turns: Sequence[Turn]) -> list[str]:
 
 
 @dataclass
+class _Sink:
+    """A file that libsndfile writes to: it calls back from C, where an exception would be lost.
+
+    What fails is kept, and looks as if it had been done, until somebody asks.
+    """
+
+    file: IO[bytes]
+    failure: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        return self._done(lambda: self.file.write(data), len(data))
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._done(lambda: self.file.seek(offset, whence), 0)
+
+    def tell(self) -> int:
+        return self._done(self.file.tell, 0)
+
+    def check(self) -> None:
+        """Raise what has failed."""
+        if self.failure is not None:
+            raise self.failure
+
+    def _done(self, act: Callable[[], int], otherwise: int) -> int:
+        try:
+            return otherwise if self.failure else act()
+        except OSError as error:
+            self.failure = error
+            return otherwise
+
+
+@dataclass
 class _Clip:
     """The file of a turn, which takes its name once it is complete.
 
@@ -97,6 +130,7 @@ class _Clip:
     first: int
     last: int
     _held: ExitStack = field(default_factory=ExitStack)
+    _sink: _Sink = field(init=False)
     _sound: Any = None
 
     def open(self, rate: int, channels: int, stack: ExitStack) -> None:
@@ -104,14 +138,16 @@ class _Clip:
         import soundfile
 
         stack.push(self._held)
-        file = self._held.enter_context(atomic_output(self.path))
-        sound = soundfile.SoundFile(file, "w", rate, channels, "PCM_16", format="WAV")
+        self._sink = _Sink(self._held.enter_context(atomic_output(self.path)))
+        self._held.callback(self._sink.check)  # once the header is written, before it is named
+        sound = soundfile.SoundFile(self._sink, "w", rate, channels, "PCM_16", format="WAV")
         self._sound = self._held.enter_context(sound)
 
     def write(self, frames: Float32[np.ndarray, "frames channels"]) -> None:
         # By hand, since libsndfile multiplies by 32767.
         scaled = np.clip(np.nan_to_num(frames) * _FULL_SCALE, -_FULL_SCALE, _FULL_SCALE - 1)
         self._sound.write(np.round(scaled).astype(np.int16))
+        self._sink.check()
 
     def close(self) -> None:
         self._held.close()
