@@ -1,7 +1,7 @@
 """Feed a reader what a fuzzer finds by watching which code runs: fuzz_reader.py NAME SECONDS.
 
 NAME is one of tests/fuzz/readers.py. Needs atheris (pip install 'diarize-sets[fuzz]'). Ends with an
-error, and leaves the input in the working folder, where a reader raises what it does not name.
+error, and names the file that holds the input, where a reader raises what it does not name.
 """
 
 from __future__ import annotations
@@ -52,7 +52,13 @@ def main() -> None:
             module.refusal(reader, path, content)
 
     # libFuzzer ends the process: what it prints last is the number of runs.
-    options = [f"-max_total_time={seconds}", "-max_len=8192", "-rss_limit_mb=2048", "-timeout=20"]
+    options = [
+        f"-artifact_prefix={folder}/",
+        f"-max_total_time={seconds}",
+        "-max_len=8192",
+        "-rss_limit_mb=2048",
+        "-timeout=20",
+    ]
     atheris.Setup(
         [sys.argv[0], str(corpus), *options, "-verbosity=0", "-print_final_stats=1"], once
     )
