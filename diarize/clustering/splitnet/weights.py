@@ -47,9 +47,14 @@ def load_splitnet(path: Path) -> SplitNet:
             header = (file.metadata() or {}).get(CONFIG)
             if header is None:
                 raise ValueError(f"{path}: not a SplitNet (no configuration in it)")
-            network = SplitNet(SplitNetConfig(**json.loads(header)))
+            config = SplitNetConfig(**json.loads(header))
             tensors = {key: file.get_tensor(key).float() for key in file.keys()}  # noqa: SIM118
-        network.load_state_dict(tensors)
+        if config.encoders + config.decoders > len(tensors):
+            raise ValueError(f"{path}: a damaged weights file (it holds fewer layers than it says)")
+        # A file of a few bytes may claim any sizes: nothing is allocated before tensors fit them.
+        with torch.device("meta"):
+            network = SplitNet(config)
+        network.load_state_dict(tensors, assign=True)
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file") from None
     except (SafetensorError, RuntimeError, TypeError) as error:

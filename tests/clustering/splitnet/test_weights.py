@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 import torch
 
 from diarize.clustering.splitnet.network import SplitNet, SplitNetConfig
-from diarize.clustering.splitnet.weights import load_splitnet, packed, shipped_splitnet
+from diarize.clustering.splitnet.weights import CONFIG, load_splitnet, packed, shipped_splitnet
 
 SMALL = SplitNetConfig(3, hidden=16, inducing=4, seeds=2, heads=2)
 
@@ -34,6 +37,18 @@ def test_files_that_are_no_weights_are_refused(tmp_path):
     other.write_bytes(save({"a": torch.zeros(1)}))
     with pytest.raises(ValueError, match="not a SplitNet"):
         load_splitnet(other)
+
+
+@pytest.mark.parametrize("claim", [{"hidden": 400_000}, {"seeds": 10**12}, {"encoders": 10**9}])
+def test_sizes_that_a_file_does_not_hold_take_no_memory(claim, tmp_path):
+    from safetensors.torch import save
+
+    network = SplitNet(SMALL)
+    sizes = asdict(SMALL) | claim
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(save(network.state_dict(), metadata={CONFIG: json.dumps(sizes)}))
+    with pytest.raises(ValueError, match="damaged weights file"):
+        load_splitnet(path)
 
 
 @pytest.mark.parametrize("dimension", [2, 10, 20])
