@@ -1,20 +1,21 @@
-"""All inputs of a run, one after the other or in several processes."""
+"""All inputs of a run, one after the other, in several processes or on several machines."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
 
 from diarize.cli.gather import Entry
 from diarize.cli.manifest import Manifest, file_sha256
 from diarize.cli.progress import Board, board, on_terminal, progress
 from diarize.cli.results import Failures, Result
 from diarize.cli.work import Done, Work
-from diarize.cli.workers import Progress, Workers
+from diarize.cli.workers import Event, Progress, Workers
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run_batch(
     failures: Failures,
     *,
     jobs: int = 1,
+    dask: str | None = None,
     manifest: Manifest | None = None,
 ) -> list[Result]:
     """Do the work on all inputs; what goes wrong with one of several does not stop the others.
@@ -37,14 +39,14 @@ def run_batch(
         entries: the inputs.
         failures: takes in what goes wrong.
         jobs: processes; with several the longest recordings come first.
+        dask: address of a Dask cluster, which works instead of this machine; None: none does.
         manifest: takes in what is finished; None: that is not written down.
 
     Returns:
         The results of all inputs that were heard, in the order of the inputs.
     """
-    jobs = min(jobs, len(entries))
     in_order: dict[Entry, list[Result]] = {}
-    for done in _in_processes(work, entries, jobs) if jobs > 1 else _here(work, entries):
+    for done in _performed(work, entries, jobs, dask):
         in_order[done.entry] = done.results
         with failures.of(done.entry.source):
             if done.problem is not None:
@@ -67,6 +69,18 @@ def unfinished(work: Work, entries: Sequence[Entry], manifest: Manifest) -> list
     return [entry for entry in entries if not is_finished(entry)]
 
 
+def require_dask(jobs: int) -> None:
+    """Refuse to ask a cluster where that cannot be.
+
+    Raises:
+        InputError: its library is not installed, or `jobs` processes are wanted here as well.
+    """
+    if find_spec("distributed") is None:
+        raise InputError("a Dask cluster needs distributed: pip install 'diarize-sets[dask]'")
+    if jobs > 1:
+        raise InputError("dask: the workers of the cluster share the work, and -j has no say")
+
+
 def require_files(entries: Sequence[Entry]) -> None:
     """Refuse what only one process can read.
 
@@ -76,11 +90,27 @@ def require_files(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.source == "-" or (os.path.exists(entry.source) and not _is_file(entry.source)):
             name = "standard input" if entry.source == "-" else entry.source
-            raise InputError(f"{name}: with -j all inputs must be files")
+            raise InputError(f"{name}: with -j or --dask all inputs must be files")
 
 
 def _is_file(path: str) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)  # a folder is refused later, in other words
+
+
+class Team(Protocol):
+    """Those who share the inputs of a run, be they processes or machines."""
+
+    def work_on(self, entries: Sequence[Entry]) -> Iterator[Event]:
+        """Hand out inputs in their order, and tell what comes back when it comes."""
+
+
+def _performed(work: Work, entries: Sequence[Entry], jobs: int, dask: str | None) -> Iterator[Done]:
+    jobs = min(jobs, len(entries))
+    if dask is not None and entries:
+        from diarize.cli.machines import Machines
+
+        return _shared(Machines(work, dask), entries)
+    return _shared(Workers(work, jobs), entries) if jobs > 1 else _here(work, entries)
 
 
 def _here(work: Work, entries: Sequence[Entry]) -> Iterator[Done]:
@@ -112,11 +142,11 @@ def _shown(bars: Board | None, entry: Entry, recording: Recording) -> Iterator[H
     yield tell
 
 
-def _in_processes(work: Work, entries: Sequence[Entry], jobs: int) -> Iterator[Done]:
+def _shared(team: AbstractContextManager[Team], entries: Sequence[Entry]) -> Iterator[Done]:
     seconds = _seconds(entries)
     longest_first = sorted(entries, key=lambda entry: -seconds[entry])
     outputs = InOrder(entries)
-    with Workers(work, jobs) as workers, board(seconds) as bars:
+    with team as workers, board(seconds) as bars:
         for event in workers.work_on(longest_first):
             if isinstance(event, Progress):
                 if bars is not None:

@@ -23,6 +23,7 @@ from diarize.cli.run_options import (
     ChannelsOption,
     ClipsOption,
     CorrectionsOption,
+    DaskOption,
     EndOption,
     ExclusiveOption,
     ExportSpeakersOption,
@@ -97,6 +98,7 @@ def run(
     exclusive: ExclusiveOption = False,
     cache: CacheOption = None,
     jobs: JobsOption = 1,
+    dask: DaskOption = None,
     again: AgainOption = False,
 ) -> None:
     """Say who spoke when, also while people speak at the same time.
@@ -106,7 +108,7 @@ def run(
     """
     from diarize.activity import SileroActivity
     from diarize.cache import Cache
-    from diarize.cli.batch import require_files, run_batch, unfinished
+    from diarize.cli.batch import require_dask, require_files, run_batch, unfinished
     from diarize.cli.corrections import read_corrections
     from diarize.cli.gather import gather, require_distinct
     from diarize.cli.inputs import Turns
@@ -137,7 +139,9 @@ def run(
         require_export(export_speakers, out, sources)
     if link_speakers or export_speakers or reference or corrections or Path(vad).suffix == ".rttm":
         require_distinct(entries, "which of them a name means cannot be told")
-    if jobs > 1:
+    if dask is not None:
+        require_dask(jobs)
+    if jobs > 1 or dask is not None:
         require_files(entries)
     silero = SileroActivity(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)
     activity = silero if vad == "silero" else _activity(vad, sources)
@@ -190,7 +194,7 @@ def run(
     if manifest is not None and not again and export_speakers is None:
         waiting = unfinished(work, entries, manifest)
     failures = Failures(several=len(entries) > 1)
-    results = run_batch(work, waiting, failures, jobs=jobs, manifest=manifest)
+    results = run_batch(work, waiting, failures, jobs=jobs, dask=dask, manifest=manifest)
     if link_speakers:
         results = deliver_linked(results, voices, work.options, targets, failures)
     if export_speakers is not None and results:

@@ -239,6 +239,15 @@ JobsOption = Annotated[
     typer.Option("-j", "--jobs", metavar="N", min=1, help="Recordings that are worked on at once."),
 ]
 
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster hear the recordings; the address of its scheduler.",
+        show_default="this machine",
+    ),
+]
+
 AgainOption = Annotated[
     bool,
     typer.Option(

@@ -81,8 +81,11 @@ class Work:
 
     def perform(self, entry: Entry, watch: Watch) -> Done:
         """Hear the recordings of an input and write what was found, unless names are linked."""
+        return self.deliver(self.hear(entry, watch))
+
+    def hear(self, entry: Entry, watch: Watch) -> Done:
+        """Hear the recordings of an input."""
         results: list[Result] = []
-        outputs: list[Path] = []
         before, problem = "", None
         try:
             before = file_sha256(entry.source)
@@ -93,14 +96,29 @@ class Work:
                     result = run(self.diarizer, entry, recording, told, hook)
                 if self.exclusive:
                     result = replace(result, found=result.found.exclusive())
-                if not self.linked:
-                    outputs += deliver(result, self.options, self.targets)
+                results.append(result)
+        except BrokenPipeError:
+            raise  # nobody is told of progress any more
+        except Exception as reason:
+            problem = reason
+        return Done(entry, results, [], before, problem)
+
+    def deliver(self, done: Done) -> Done:
+        """Write what was heard, unless names are linked; the results that were written."""
+        if self.linked:
+            return done
+        results: list[Result] = []
+        outputs: list[Path] = []
+        problem = done.problem
+        try:
+            for result in done.results:
+                outputs += deliver(result, self.options, self.targets)
                 results.append(result)
         except BrokenPipeError:
             raise  # nobody reads the results any more
         except Exception as reason:
             problem = reason
-        return Done(entry, results, outputs, before, problem)
+        return replace(done, results=results, outputs=outputs, problem=problem)
 
     @property
     def options(self) -> dict[str, Any]:

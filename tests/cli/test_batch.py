@@ -137,10 +137,10 @@ def test_names_that_could_mean_two_recordings_are_refused(run: Run, corpus: Path
 
 
 def test_processes_need_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^standard input: with -j all inputs must be files"):
+    with pytest.raises(InputError, match=r"^standard input: with -j or --dask all inputs"):
         require_files([Entry("a.wav"), Entry("-")])
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"pipe: with -j all inputs must be files"):
+    with pytest.raises(InputError, match=r"pipe: with -j or --dask all inputs must be files"):
         require_files([Entry(str(tmp_path / "pipe"))])
     require_files([Entry(str(tmp_path)), Entry("missing.wav")])
 

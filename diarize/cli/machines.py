@@ -1,0 +1,194 @@
+"""The machines of a Dask cluster that share the inputs of a run.
+
+Dask hands out the inputs, the longest first, and gives those of a worker that is lost to another.
+A worker hears a recording and sends back what it found; all files are written here. So workers must
+see the recordings, under the same paths, and need no access to where results go.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from distributed import Client, Future, KilledWorker, get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from diarize.cache import Cache
+from diarize.cli.gather import Entry
+from diarize.cli.messages import explain, note, one_line
+from diarize.cli.work import Done, Work
+from diarize.cli.workers import Event, Progress, Said
+from diarize.errors import InputError
+from diarize.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+    from diarize.audio import Recording
+    from diarize.pipeline import Hook
+
+PATIENCE = 10.0  # seconds in which a scheduler answers
+TOLD_EVERY = 1.0  # seconds between two words of a worker on how far it is
+
+
+class Machines:
+    """Workers of a Dask cluster; each loads the model once and hears one recording at a time.
+
+    Args:
+        work: what is done with each input.
+        address: of the scheduler.
+
+    Raises:
+        InputError: on entering: nobody answers there, or a worker has another version of this.
+    """
+
+    def __init__(self, work: Work, address: str) -> None:
+        self._work, self._address = work, address
+        self._name = f"diarize-{uuid4().hex}"  # other runs may use the cluster too
+        self._events: SimpleQueue[Any] = SimpleQueue()
+        self._waiting: dict[Any, tuple[Entry, Future]] = {}
+
+    def __enter__(self) -> Machines:
+        for name in ("distributed", "distributed.client"):  # what it has to say is said here
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            self._client = Client(self._address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as problem:
+            raise InputError(f"dask {self._address}: no scheduler answers there") from problem
+        try:
+            self._client.register_plugin(Hearing(_portable(self._work)), self._name)
+        except Exception as problem:
+            self._client.close()
+            raise InputError(f"dask {self._address}: {explain(problem)[1]}") from problem
+        self._client.subscribe_topic(self._name, self._events.put)
+        if not self._client.scheduler_info()["workers"]:
+            note(f"dask {self._address}: has no workers yet")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Call back what nobody has begun with; what is being heard is heard to its end."""
+        with suppress(OSError):  # the scheduler is gone
+            if self._client.status == "running":
+                self._client.cancel([future for _, future in self._waiting.values()])
+                self._client.unregister_worker_plugin(self._name)
+        self._client.close()
+
+    def work_on(self, entries: Sequence[Entry]) -> Iterator[Event]:
+        """Hand out inputs in their order, and tell what comes back when it comes."""
+        for rank, entry in enumerate(entries):
+            sent = replace(entry, source=os.path.abspath(entry.source))
+            key = f"{self._name}-{rank}"
+            future = self._client.submit(hear, self._name, key, sent, key=key, priority=-rank)
+            self._waiting[key] = entry, future
+            future.add_done_callback(self._events.put)
+        while self._waiting:
+            event = self._events.get()
+            if isinstance(event, Future):
+                entry, future = self._waiting.pop(event.key)
+                yield self._settled(entry, future)
+                continue
+            _, (key, *progress) = event  # with the time of the scheduler
+            if key in self._waiting:
+                yield Progress(self._waiting[key][0], *progress)
+
+    def _settled(self, entry: Entry, future: Future) -> Said:
+        """Write what a worker found."""
+        try:
+            done, notes = future.result()
+        except KilledWorker as end:
+            deaths = end.allowed_failures + 1
+            workers = "the worker" if deaths == 1 else f"{deaths} workers in turn"
+            problem = InputError(f"{entry.source}: {workers} that heard it died")
+            return Said(Done(entry, [], [], "", problem), "", "")
+        except CancelledError as end:
+            lost = "the scheduler is gone; what is finished is kept"
+            raise OSError(errno.ECONNRESET, lost, f"dask {self._address}") from end
+        except Exception as reason:
+            problem = InputError(f"{entry.source}: on the cluster: {explain(reason)[1]}")
+            return Said(Done(entry, [], [], "", problem), "", "")
+        for text in notes:
+            note(text)
+        results = [replace(result, entry=entry) for result in done.results]
+        out = StringIO()
+        with redirect_stdout(out):
+            done = self._work.deliver(replace(done, entry=entry, results=results))
+        return Said(done, out.getvalue(), "")
+
+
+class Hearing(WorkerPlugin):
+    """What a worker keeps for as long as a run lasts, the model included.
+
+    Args:
+        work: what is done with each input.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.version = __version__
+
+    def setup(self, worker: Worker) -> None:
+        """Refuse to work with another version, whose results would be others."""
+        if self.version != __version__:
+            raise InputError(f"{worker.address} has diarize {__version__}, not {self.version}")
+        self.alone = Lock()
+
+
+def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
+    """Hear the recordings of an input; runs on a worker.
+
+    Args:
+        name: of what the worker keeps for this run.
+        key: under which progress is told.
+        entry: the input.
+
+    Returns:
+        What was found, nothing of which is written, and what a person should know of it.
+    """
+    worker = get_worker()
+    if not os.path.exists(entry.source):
+        problem = InputError(f"{entry.source}: no such file where {worker.address} runs")
+        return Done(entry, [], [], "", problem), []
+
+    @contextmanager
+    def watch(recording: Recording) -> Iterator[Hook]:
+        told: dict[str, float] = {}
+
+        def tell(step: str, done: float, total: float) -> None:
+            now = monotonic()
+            if now - told.get(step, -TOLD_EVERY) >= TOLD_EVERY:
+                told[step] = now
+                worker.log_event(name, [key, recording.uri, step, float(done), float(total)])
+
+        yield tell
+
+    hearing = worker.plugins[name]
+    assert isinstance(hearing, Hearing)
+    with hearing.alone, warnings.catch_warnings(record=True) as caught:
+        done = hearing.work.hear(entry, watch)
+    if done.problem is not None:  # not every exception can be sent; its line can
+        done = replace(done, problem=InputError(explain(done.problem)[1]))
+    return done, [one_line(str(warning.message)) for warning in caught]
+
+
+def _portable(work: Work) -> Work:
+    """The work as another machine can do it: without the model in it, and with full paths."""
+    diarizer = work.diarizer
+    model, cache = diarizer.model, diarizer.cache
+    if Path(model).is_file():
+        model = os.path.abspath(model)
+    if cache is not None:
+        cache = Cache(Path(os.path.abspath(cache.folder)))
+    return replace(work, diarizer=replace(diarizer, model=model, cache=cache))

@@ -1,0 +1,174 @@
+"""The machines of a Dask cluster that share the inputs of a run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import create_autospec
+
+import pytest
+
+from diarize.activity import whole
+from diarize.cache import Cache
+from diarize.cli.gather import Entry
+from diarize.cli.manifest import NAME
+from diarize.cli.targets import Targets
+from diarize.cli.work import Work
+from diarize.errors import InputError
+from diarize.pipeline import Diarizer
+
+distributed = pytest.importorskip("distributed")
+machines = pytest.importorskip("diarize.cli.machines")
+
+PLAIN = ("--vad", "none", "--num-speakers", 1)
+
+
+@pytest.fixture(autouse=True)
+def _offline() -> None:
+    """The scheduler and its workers are other processes of this machine."""
+
+
+@pytest.fixture
+def work(tiny_weights: Path, tmp_path: Path) -> Work:
+    diarizer = Diarizer(n_speakers=1, activity=whole, model=tiny_weights, device="cpu")
+    return Work(diarizer=diarizer, targets=Targets(tmp_path / "out", None, ["rttm"]))
+
+
+@dataclass
+class StubWorker:
+    """What a task asks of the worker that it runs on."""
+
+    plugins: dict[str, Any] = field(default_factory=dict)
+    events: list[Any] = field(default_factory=list)
+    address: str = "tcp://stub"
+
+    def log_event(self, topic: str, message: Any) -> None:
+        self.events.append((topic, message))
+
+
+@pytest.fixture
+def worker(work: Work, monkeypatch: pytest.MonkeyPatch) -> StubWorker:
+    stub = StubWorker()
+    stub.plugins["run"] = machines.Hearing(work)
+    stub.plugins["run"].setup(stub)
+    monkeypatch.setattr(machines, "get_worker", lambda: stub)
+    return stub
+
+
+def test_a_worker_hears_and_writes_nothing(
+    worker: StubWorker, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    done, notes = machines.hear("run", "key", Entry(str(write_tone("a.wav"))))
+    assert done.problem is None and notes == []
+    assert done.results[0].found.annotation.labels() == ["SPEAKER_00"]
+    assert not (tmp_path / "out").exists()
+    topics, messages = zip(*worker.events, strict=True)
+    assert set(topics) == {"run"}
+    assert [message[:3] for message in messages] == [
+        ["key", "a", "embedding"], ["key", "a", "clustering"]
+    ]  # fmt: skip
+
+
+def test_a_worker_says_what_it_does_not_see(worker: StubWorker) -> None:
+    done, _ = machines.hear("run", "key", Entry("/elsewhere/a.wav"))
+    assert str(done.problem) == "/elsewhere/a.wav: no such file where tcp://stub runs"
+
+
+def test_a_bad_recording_comes_back_as_a_line(worker: StubWorker, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.wav"
+    bad.write_text("hello\n")
+    done, _ = machines.hear("run", "key", Entry(str(bad)))
+    assert isinstance(done.problem, InputError)
+    assert str(done.problem) == f"{bad}: is text, not a recording"
+
+
+def test_another_version_is_refused(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    hearing = machines.Hearing(work)
+    hearing.setup(StubWorker())
+    monkeypatch.setattr(machines, "__version__", "0.0")
+    with pytest.raises(InputError, match=r"tcp://stub has diarize 0\.0, not "):
+        hearing.setup(StubWorker())
+
+
+def test_what_is_sent_has_full_paths_and_no_model(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.diarizer.prepare()
+    monkeypatch.chdir(Path(work.diarizer.model).parent)
+    given = replace(work.diarizer, model=Path(work.diarizer.model).name, cache=Cache(Path("cache")))
+    sent = machines._portable(replace(work, diarizer=given)).diarizer
+    assert sent.model == str(work.diarizer.model)
+    assert sent.cache == Cache(Path.cwd() / "cache")
+    assert sent._loaded == {}
+
+
+def test_an_input_whose_workers_die_is_told(work: Work) -> None:
+    future = create_autospec(distributed.Future, instance=True)
+    future.result.side_effect = distributed.KilledWorker("key", StubWorker(), 3)
+    team = machines.Machines(work, "nowhere:1")
+    said = team._settled(Entry("a.wav"), future)
+    assert str(said.done.problem) == "a.wav: 4 workers in turn that heard it died"
+    future.result.side_effect = CancelledError()
+    with pytest.raises(OSError, match="the scheduler is gone; what is finished is kept"):
+        team._settled(Entry("a.wav"), future)
+
+
+def test_a_scheduler_must_answer(
+    run: Callable[..., Any], write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machines, "PATIENCE", 0.2)
+    refused = run(write_tone("a.wav"), *PLAIN, "--dask", "127.0.0.1:9")
+    refused.assert_refused("dask 127.0.0.1:9: no scheduler answers there")
+    run(write_tone("a.wav"), "--dask", "127.0.0.1:9", "-j", 2).assert_refused("-j has no say")
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as made:
+        yield made
+
+
+def test_a_worker_is_killed_half_way_and_all_results_are_there(
+    run: Callable[..., Any], write_tone: Callable[..., Path], cluster: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(24):
+        name = f"{number:02}.wav"
+        write_tone(name, seconds=0.5 + 0.1 * number).rename(folder / name)
+    out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
+    killed: list[int] = []
+
+    def kill() -> None:
+        while len(list(out.glob("*.rttm"))) < 4:
+            time.sleep(0.02)
+        (busy, *_) = (one for one in cluster.scheduler.workers.values() if one.processing)
+        (nanny,) = (one for one in cluster.workers.values() if one.worker_address == busy.address)
+        killed.append(nanny.pid)
+        os.kill(nanny.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    result = run(folder, *PLAIN, "--out", out, "--dask", cluster.scheduler_address)
+    killer.join(1.0)
+    assert result.status == 0, result.err
+    assert len(killed) == 1
+    assert result.err.count("real-time factor") == 24
+    assert run(folder, *PLAIN, "--out", undisturbed).status == 0
+    contents = [
+        {path.name: path.read_bytes() for path in place.glob("*.rttm")}
+        for place in (out, undisturbed)
+    ]
+    assert len(contents[0]) == 24 and contents[0] == contents[1]
+    assert len((out / NAME).read_bytes().splitlines()) == 24
+    again = run(folder, *PLAIN, "--out", out, "--dask", cluster.scheduler_address)
+    assert "24 of 24 unchanged" in again.err
