@@ -1,0 +1,120 @@
+"""What each stage of ours takes on one recording; prints JSON. For benchmarks/pipeline.py.
+
+    python pipeline_stages.py AUDIO
+
+A first run over a few seconds loads all libraries and the model, before the clock starts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import diarize.embedding.windows as windows
+from diarize.audio import Recording, open_recording
+from diarize.features import mfcc
+from diarize.formats.rttm import rttm_text
+from diarize.pipeline import Diarizer
+
+FIRST = 20.0  # seconds of the recording in the run that is not timed
+
+
+class Clock:
+    """Seconds, and seconds of the processor, by stage; a stage within another one is not its own.
+
+    Attributes:
+        seconds: wall and processor seconds of each stage.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        self._stage, self._since = "", _now()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        before = self._switch(name)
+        try:
+            yield
+        finally:
+            self._switch(before)
+
+    def _switch(self, name: str) -> str:
+        before, now = self._stage, _now()
+        if before:
+            self.seconds[before][0] += now[0] - self._since[0]
+            self.seconds[before][1] += now[1] - self._since[1]
+        self._stage, self._since = name, now
+        return before
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def main(path: str) -> None:
+    diarizer = Diarizer(device="cpu")
+    diarizer(open_recording(path, end=FIRST))
+    clock = Clock()
+    with watched(clock), clock.stage("rest"):
+        with clock.stage("activity"):
+            speech = diarizer._speech(open_recording(path), None)
+        found = Diarizer(device="cpu", activity=speech)
+        found._loaded.update(diarizer._loaded)
+        with clock.stage("windows"):
+            embedded = found.embed(path)
+        with clock.stage("clustering"):
+            estimator, _ = found.cluster(embedded)
+        with clock.stage("timeline and output"):
+            text = rttm_text(found.decode(embedded, estimator))
+    print(
+        json.dumps(
+            {
+                "stages": clock.seconds,
+                "seconds": embedded.duration,
+                "speech": float(np.diff(speech, axis=1).sum()),
+                "speakers": len({line.split()[7] for line in text.splitlines()}),
+            }
+        )
+    )
+
+
+@contextmanager
+def watched(clock: Clock) -> Iterator[None]:
+    """Let the clock know of decoding, features and f, which run within other stages."""
+
+    def timed(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            with clock.stage(name):
+                return do(*arguments)
+
+        return call
+
+    blocks = Recording.blocks
+
+    def timed_blocks(recording: Recording, seconds: float = 30.0) -> Iterator[np.ndarray]:
+        decoded = blocks(recording, seconds)
+        while True:
+            with clock.stage("decoding"):
+                block = next(decoded, None)
+            if block is None:
+                return
+            yield block
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(Recording, "blocks", timed_blocks))
+        stack.enter_context(patch.object(windows, "mfcc", timed("features", mfcc)))
+        embed = timed("f", windows.Batches._embed)
+        stack.enter_context(patch.object(windows.Batches, "_embed", lambda *given: embed(*given)))
+        yield
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
