@@ -85,7 +85,7 @@ class Alternation:
         _, pullback = self._composer.with_pullback(self.centroids[restarts])
         gradient = pullback(self.assignment.slope(self.centers[restarts], restarts))
         on = np.arange(len(restarts))  # places in `restarts` that still descend
-        for _ in range(TRIALS):
+        for trials_left in reversed(range(TRIALS)):
             part = restarts[on]
             step = self._steps[part]
             trial = self.centroids[part] - step[:, None, None] * gradient[on] / curvature[on]
@@ -94,12 +94,13 @@ class Alternation:
             centers, pullback = self._composer.with_pullback(trial)
             reached = self.assignment.objective(centers, self.offsets, part)
             better = reached < value[on]
-            slope = pullback(self.assignment.slope(centers, part))
             done = better & (value[on] - reached <= small[on])
             done |= ~better & (step <= SHORTEST)
             self.centroids[part[better]] = trial[better]
             self.centers[part[better]] = centers[better]
-            value[on[better]], gradient[on[better]] = reached[better], slope[better]
+            if trials_left and (better & ~done).any():  # the way back through g costs most
+                gradient[on[better]] = pullback(self.assignment.slope(centers, part))[better]
+            value[on[better]] = reached[better]
             self._steps[part] = np.clip(
                 step * np.where(better, GROWTH, BACKTRACK), SHORTEST, LONGEST
             )

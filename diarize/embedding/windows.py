@@ -12,7 +12,7 @@ from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples, subtract_mean
 
-BATCH = 256  # windows that go through f at once
+BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
 SHORTEST = 0.1  # seconds; a shorter window is widened to this
 
