@@ -38,9 +38,11 @@ HYSTERESIS = 0.15  # speech ends this much below the threshold at which it begin
 LOWEST = 0.01  # probability below which speech ends at any threshold; as in silero-vad
 CONTEXT = 64  # samples of the chunk before that the network sees
 CHUNK_SECONDS = CHUNK / SAMPLE_RATE
-# The probability of a chunk follows the sound by about one chunk: ends of speech are found 70 ms
-# late on the median, beginnings 10 ms.
+# The probability of a chunk follows the sound: ends of speech are found 70 ms late on the median,
+# beginnings 10 ms. One chunk is taken off both, which leaves room for the onset of a word, and
+# LATE_END more off ends.
 LATENCY = CHUNK_SECONDS
+LATE_END = 0.03  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,7 @@ class SileroActivity:
     threshold: float = 0.4
     min_speech: float = 0.1
     min_silence: float = 0.2
-    pad: float = 0.03
+    pad: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
@@ -114,7 +116,9 @@ class SileroActivity:
         found[to_the_end, 1] = duration
         found = close_gaps(found, self.min_silence)
         found = found[found[:, 1] - found[:, 0] >= self.min_speech]
-        padded = close_gaps(found + np.array([-self.pad, self.pad]), 0.0)
+        late = np.where(found[:, 1] < duration, LATE_END, 0.0)
+        padded = np.stack([found[:, 0] - self.pad, found[:, 1] + self.pad - late], axis=1)
+        padded = close_gaps(padded, 0.0)
         return clip_regions(padded, 0.0, duration)
 
 

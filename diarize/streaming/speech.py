@@ -8,7 +8,14 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.activity import SileroActivity
-from diarize.activity.silero import CHUNK_SECONDS, HYSTERESIS, LATENCY, LOWEST, SileroNetwork
+from diarize.activity.silero import (
+    CHUNK_SECONDS,
+    HYSTERESIS,
+    LATE_END,
+    LATENCY,
+    LOWEST,
+    SileroNetwork,
+)
 from diarize.streaming.loudness import LiveLevel
 
 
@@ -35,8 +42,9 @@ class LiveActivity:
         self._lower = max(options.threshold - HYSTERESIS, LOWEST)
         self._min_speech = options.min_speech
         self._pad = options.pad
+        self._after = options.pad - LATE_END  # from the end of a run to that of its region
         # Padded regions that touch are one; neighbouring chunks have no silence between them.
-        self._min_silence = max(options.min_silence, 2 * options.pad, CHUNK_SECONDS / 2)
+        self._min_silence = max(options.min_silence, self._pad + self._after, CHUNK_SECONDS / 2)
         self._n_chunks = 0
         self._on = False
         self._run: tuple[float, float] | None = None  # unpadded; its end is now while on
@@ -48,7 +56,7 @@ class LiveActivity:
     def slowness(self) -> float:
         """Seconds by which `sure` may stay behind the sound, at most."""
         # Short speech, then silence, and neither is known to be long enough.
-        return LATENCY + self._pad + self._min_speech + self._min_silence
+        return LATENCY + max(self._pad, -self._after) + self._min_speech + self._min_silence
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> None:
         """Hear the chunks that follow those of the last call."""
@@ -63,7 +71,7 @@ class LiveActivity:
             begin, end = self._run
             self._run = (begin, duration if self._on else end)
             self._confirm()
-            self._close()
+            self._close(duration if self._on else end + self._after)
         for region in self.regions:
             region.end = duration if region.end is None else min(region.end, duration)
         self.sure = duration
@@ -74,11 +82,11 @@ class LiveActivity:
         end = begin + CHUNK_SECONDS
         if self._on:
             if self._run is not None and begin - self._run[1] >= self._min_silence - 1e-9:
-                self._close()
+                self._close(self._run[1] + self._after)
             self._run = (begin if self._run is None else self._run[0], end)
             self._confirm()
         elif self._run is not None and end - self._run[1] >= self._min_silence - 1e-9:
-            self._close()
+            self._close(self._run[1] + self._after)
 
     def _confirm(self) -> None:
         assert self._run is not None
@@ -87,10 +95,9 @@ class LiveActivity:
             self._open = Region(max(0.0, begin - self._pad))
             self.regions.append(self._open)
 
-    def _close(self) -> None:
-        assert self._run is not None
+    def _close(self, end: float) -> None:
         if self._open is not None:
-            self._open.end = self._run[1] + self._pad
+            self._open.end = end
         self._run = self._open = None
 
     def _settled(self) -> float:
@@ -99,4 +106,4 @@ class LiveActivity:
             return now - self._pad
         if self._open is None:
             return self._run[0] - self._pad
-        return now if self._on else min(now, self._run[1] + self._pad)
+        return min(now, self._run[1] + self._after)  # it may have ended already

@@ -186,7 +186,7 @@ def chunks_of(*lengths_and_values: tuple[int, float]) -> np.ndarray:
 
 
 def test_regions_by_hand() -> None:
-    """With chunks of 32 ms, of which edges come one chunk late."""
+    """With chunks of 32 ms, of which edges come one chunk late, and ends 30 ms more."""
     activity = SileroActivity(threshold=0.5, min_speech=0.1, min_silence=0.2, pad=0.01)
     probabilities = chunks_of(
         (10, 0.1), (10, 0.9), (5, 0.0), (10, 0.9),  # a gap of 0.16 s is filled
@@ -195,7 +195,7 @@ def test_regions_by_hand() -> None:
     )  # fmt: skip
     n_samples = len(probabilities) * CHUNK - 200
     found = activity.regions(probabilities, n_samples)
-    expected = [[9 * 0.032 - 0.01, 34 * 0.032 + 0.01], [77 * 0.032 - 0.01, 92 * 0.032 + 0.01]]
+    expected = [[9 * 0.032 - 0.01, 34 * 0.032 - 0.02], [77 * 0.032 - 0.01, 92 * 0.032 - 0.02]]
     assert found == pytest.approx(np.array(expected))
 
 
@@ -217,7 +217,7 @@ def test_regions_keep_their_promises(
         assert flat[0] >= 0 and flat[-1] <= n_samples / SAMPLE_RATE
     if len(found) > 1 and pad == 0:
         assert (found[1:, 0] - found[:-1, 1] >= min_silence - 1e-9).all()
-        assert (found[1:, 1] - found[1:, 0] >= min_speech - 0.03 - 1e-9).all()
+        assert (found[1:, 1] - found[1:, 0] >= min_speech - 0.06 - 1e-9).all()
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_silence_leaves_nothing_behind() -> None:
     for _ in range(20):
         activity.push(np.zeros((16, 512), np.float32))
     assert activity.regions == []
-    assert activity.sure == pytest.approx(320 * CHUNK_SECONDS - 0.062)
+    assert activity.sure == pytest.approx(320 * CHUNK_SECONDS - 0.032)
 
 
 def test_a_region_is_itself_and_no_other() -> None:
