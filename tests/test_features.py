@@ -54,7 +54,13 @@ def test_against_librosa():
     librosa = pytest.importorskip("librosa")
     samples = noise(16_000) * np.linspace(0, 1, 16_000, dtype=np.float32)
     mel = librosa.feature.melspectrogram(
-        y=samples * 32, sr=16_000, n_fft=512, win_length=400, hop_length=160, center=False, n_mels=64
+        y=samples * 32,
+        sr=16_000,
+        n_fft=512,
+        win_length=400,
+        hop_length=160,
+        center=False,
+        n_mels=64,
     )
     expected = librosa.feature.mfcc(S=np.log(mel + 1e-6), n_mfcc=32).T
     found = features.mfcc(samples)
