@@ -15,7 +15,7 @@ from diarize.version import __version__
 
 # What the results depend on; by the names of the package index.
 _PACKAGES = (
-    "torch", "numpy", "scipy", "scikit-learn", "soundfile", "soxr", "silero-vad",
+    "torch", "numpy", "scipy", "scikit-learn", "librosa", "soundfile", "soxr", "silero-vad",
     "pyannote.core", "safetensors", "av", "torchaudio", "sounddevice", "matplotlib",
 )  # fmt: skip
 
