@@ -1,4 +1,4 @@
-"""MFCC: one numerical definition, computed here or, for batches on a GPU, by torchaudio.
+"""MFCC: one numerical definition, computed by librosa or, for batches on a GPU, by torchaudio.
 
 16 kHz mono samples, raised by 30 dB (see `GAIN`); frames of 400 samples (25 ms) under a periodic
 Hann window every 160 samples (10 ms), each padded evenly with zeros to 512 points; power spectrum;
@@ -7,14 +7,10 @@ orthonormal DCT-II, the first 32 coefficients. Nothing is centred or padded at t
 covers the samples from 160 t to 160 t + 512, so a block's frames do not depend on what surrounds
 the block. No `top_db` either, for the same reason. The mean over the frames of a window is
 subtracted where windows are cut (`subtract_mean`), which removes level and microphone.
-
-librosa computes the same, and tests hold this to it; but loading it, compiler and all, takes as
-long as diarizing a short recording.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,45 +40,30 @@ def n_samples(n_frames: int) -> int:
 
 
 def mfcc(samples: Float32[np.ndarray, "*batch samples"]) -> Float32[np.ndarray, "*batch frames 32"]:
-    """Compute MFCC.
+    """Compute MFCC with librosa.
 
     Args:
         samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
     """
-    from scipy.fft import dct, rfft
+    import librosa
 
     if samples.shape[-1] < N_FFT:
         return np.zeros((*samples.shape[:-1], 0, N_COEFFICIENTS), np.float32)
-    frames = np.lib.stride_tricks.sliding_window_view(samples, N_FFT, axis=-1)[..., ::STEP, :]
-    spectrum = rfft(frames * _window())
-    power = np.square(spectrum.real) + np.square(spectrum.imag)
-    log_mel = np.log(power @ _mel_bands().T + np.float32(LOG_OFFSET))
-    coefficients = dct(log_mel, type=2, norm="ortho", overwrite_x=True)
-    return np.ascontiguousarray(coefficients[..., :N_COEFFICIENTS])
-
-
-@cache
-def _window() -> Float32[np.ndarray, "512"]:
-    """The Hann window in the middle of a frame, `GAIN` included."""
-    hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)
-    return np.pad(GAIN * hann, (N_FFT - WINDOW) // 2).astype(np.float32)
-
-
-@cache
-def _mel_bands() -> Float32[np.ndarray, "64 257"]:
-    """Triangles over the bins of the spectrum, of equal area (Slaney's Auditory Toolbox)."""
-    per_mel = np.log(6.4) / 27  # of log frequency, from 1 kHz on, which is 15 mel
-
-    def hertz(mel: np.ndarray) -> np.ndarray:
-        return np.where(mel < 15, mel * 200 / 3, 1000 * np.exp((mel - 15) * per_mel))
-
-    top = 15 + np.log(SAMPLE_RATE / 2 / 1000) / per_mel
-    edges = hertz(np.linspace(0, top, N_MELS + 2))[:, None]
-    bins = np.arange(N_FFT // 2 + 1) * SAMPLE_RATE / N_FFT
-    widths = np.diff(edges, axis=0)
-    rising, falling = (bins - edges[:-2]) / widths[:-1], (edges[2:] - bins) / widths[1:]
-    bands = np.maximum(0, np.minimum(rising, falling)) * 2 / (edges[2:] - edges[:-2])
-    return bands.astype(np.float32)
+    mel = librosa.feature.melspectrogram(
+        y=samples * np.float32(GAIN),
+        sr=SAMPLE_RATE,
+        n_fft=N_FFT,
+        win_length=WINDOW,
+        hop_length=STEP,
+        window="hann",
+        center=False,
+        power=2.0,
+        n_mels=N_MELS,
+    )
+    coefficients = librosa.feature.mfcc(
+        S=np.log(mel + LOG_OFFSET), n_mfcc=N_COEFFICIENTS, dct_type=2, norm="ortho"
+    )
+    return np.ascontiguousarray(np.swapaxes(coefficients, -1, -2), dtype=np.float32)
 
 
 def torch_mfcc(device: str | torch.device = "cpu") -> torch.nn.Module:
