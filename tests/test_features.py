@@ -50,6 +50,25 @@ def test_against_the_definition_written_out():
     np.testing.assert_allclose(features.mfcc(samples.astype(np.float32))[0], expected, atol=1e-3)
 
 
+def test_against_librosa():
+    import librosa
+
+    samples = noise(16_000) * np.linspace(0, 1, 16_000, dtype=np.float32)
+    mel = librosa.feature.melspectrogram(
+        y=samples * 32,
+        sr=16_000,
+        n_fft=512,
+        win_length=400,
+        hop_length=160,
+        center=False,
+        n_mels=64,
+    )
+    expected = librosa.feature.mfcc(S=np.log(mel + 1e-6), n_mfcc=32).T
+    found = features.mfcc(samples)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+
+
 def test_level_and_a_fixed_filter_leave_with_the_mean():
     samples = noise(16_000)
     quiet, loud = (
