@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from clustering_peers import AdamKMeans, estimator, index_of_all_pairs
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from diarize.clustering import BACKENDS, make
 from diarize.clustering.assignment import to_sphere

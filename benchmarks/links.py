@@ -17,7 +17,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from diarize.clustering.links import Links
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64
+from threadpoolctl import threadpool_limits
 
 from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import (
@@ -133,10 +134,12 @@ class CKM(SampledClusterer):
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
         k, start = bounds.low, None
-        if bounds.low < bounds.high:
-            start = self._search(rows, bounds, generator)
-            k = start.shape[1]
-        best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator)
+        # Many small products: BLAS threads would wait for each other, and spin meanwhile.
+        with threadpool_limits(1, user_api="blas"):
+            if bounds.low < bounds.high:
+                start = self._search(rows, bounds, generator)
+                k = start.shape[1]
+            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator)
         self.n_iter_ = int(best.monitor.iterations[0])
         self.ssd_history_ = np.array(best.monitor.history)[: 2 * self.n_iter_, 0]
         self.ssd_ = float(best.objective()[0])
