@@ -69,7 +69,10 @@ def adapt(
 
 def _told(found: Adaptation) -> list[str]:
     """What was done and learned from, and what is expected of it."""
-    lines = [f"aligned: the sound was moved by {100 * found.aligned:.0f} % towards the training's"]
+    moved = f"aligned: the sound was moved by {100 * found.aligned:.0f} % towards the training's"
+    lines = [
+        moved if found.aligned else "not aligned: nothing to measure, or worse by the first pass"
+    ]
     if not len(found.before.right):
         return [
             *lines,

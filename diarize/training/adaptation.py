@@ -112,7 +112,8 @@ def adapt_to(
         config: how.
         seed: of all that is drawn.
         hook: progress.
-        change: map by which the model is aligned; None: not at all.
+        change: map by which the model is aligned, unless the rehearsal is surely worse then; None:
+            not at all.
     """
     useful = [one for one in speech if len(one.speakers) > 1]
     taught, rehearsed = lessons_and_rehearsal(useful)
@@ -121,6 +122,9 @@ def adapt_to(
     aligned = model if change is None else align(model, change)
     rehearsal = Rehearsal(references, questions, aligned.encode, seed)
     start = rehearsal.answer(aligned)
+    if _surely_better(start, before):
+        change, aligned, start = None, model, before
+        rehearsal = Rehearsal(references, questions, model.encode, seed)
     best, best_steps, after = aligned, 0, start
     trained = LastLayer(taught, aligned, config, seed) if len(rehearsal) else None
     idle = 0

@@ -10,6 +10,7 @@ import torch
 
 from diarize.audio import open_recording
 from diarize.pipeline import Diarizer
+from diarize.training import adaptation
 from diarize.training.adaptation import adapt, adapt_to, lessons_and_rehearsal
 from diarize.training.alignment import align
 from diarize.training.held import HeldSpeech
@@ -64,10 +65,16 @@ def test_what_does_not_help_is_not_kept() -> None:
     assert np.array_equal(found.after.log_likelihood, found.before.log_likelihood)
 
 
-def test_a_model_is_aligned_whether_or_not_it_learns() -> None:
+def test_a_model_is_aligned_unless_it_is_surely_worse_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model = tiny()
     change = np.diag(np.linspace(0.5, 2.0, 32))
     config = replace(FAST, rate=30.0, mixtures=1e6)
+    refused = adapt_to(recordings(), model, config, seed=0, change=change)
+    assert refused.model is model
+    assert refused.aligned == 0.0
+    monkeypatch.setattr(adaptation, "_surely_better", lambda before, after: False)
     found = adapt_to(recordings(), model, config, seed=0, change=change)
     assert found.steps == 0
     aligned = align(model, change)
