@@ -17,8 +17,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 
 from diarize import Diarizer
-
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+from diarize.cli.workers import THREADS
 
 
 def main() -> None:
@@ -65,5 +64,5 @@ def diarizer() -> Diarizer:
 
 
 if __name__ == "__main__":
-    os.environ.update(dict.fromkeys(_THREADS, "1"))  # as `diarize run -j` does
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # as `diarize run -j` does
     main()

@@ -28,12 +28,13 @@ from typing import Any
 from long_recording import BUNDLED, MIB, run, write_long
 from peer import install
 
+from diarize.cli.workers import THREADS
+
 HERE = Path(__file__).resolve().parent
 SILERO = "silero-vad==6.2.3"
 STAGES_LIMIT, START_LIMIT = 0.4, 4.0
 ROUNDS = 5
 CLIP = 30.0  # seconds of the recording that a cold start hears
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def main() -> None:

@@ -147,6 +147,17 @@ class Diarizer:
         """Whether the backend has to be told the true turns."""
         return bool(clustering.make(self.backend).needs_truth)
 
+    @property
+    def model_sha256(self) -> str:
+        """The weights file, named by its content.
+
+        Raises:
+            InputError: there is no such model.
+        """
+        from diarize.embedding.weights import find_model, sha256
+
+        return sha256(find_model(self.model))
+
     def prepare(self) -> None:
         """Check all options and load the model; otherwise the first recording does so.
 
@@ -209,13 +220,13 @@ class Diarizer:
         corrections: Annotation | None = None,
     ) -> Embedded:
         """Find speech and embed its windows, the part of the work that takes the time."""
-        from diarize.embedding import embed_windows, find_model, place_windows
-        from diarize.embedding.weights import sha256
+        from diarize.embedding import embed_windows, place_windows
 
         told = Corrections() if corrections is None else Corrections.of(corrections)
         model, device = self._model()
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
-        speech = self._speech(recording, hook)
+        content = "" if self.cache is None else recording.sha256()
+        speech = self._speech(recording, hook, content)
         told = told.within(recording.start, recording.start + recording.duration)
         coarse, _ = place_windows(speech, self.window, self.step)
         fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
@@ -224,9 +235,9 @@ class Diarizer:
         if self.cache is None:
             vectors = embed_windows(model, recording, windows, hook)
         else:
-            front_end = [sha256(find_model(self.model)), device, windows.tolist()]
+            front_end = [self.model_sha256, device, windows.tolist()]
             vectors = self.cache.kept(
-                cache_key("vectors", recording.sha256(), *front_end),
+                cache_key("vectors", content, *front_end),
                 lambda: embed_windows(model, recording, windows, hook),
             )
         of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
@@ -297,7 +308,10 @@ class Diarizer:
             **self.params,
         )
 
-    def _speech(self, recording: Recording, hook: Hook | None) -> Float64[np.ndarray, "m 2"]:
+    def _speech(
+        self, recording: Recording, hook: Hook | None, content: str = ""
+    ) -> Float64[np.ndarray, "m 2"]:
+        """Where there is speech; `content` names the recording's, where there is a cache."""
         from diarize.activity import SileroActivity, clip_regions
 
         activity = SileroActivity() if self.activity is None else self.activity
@@ -305,7 +319,7 @@ class Diarizer:
             regions = activity
         elif self.cache is not None and isinstance(activity, SileroActivity):
             regions = self.cache.kept(
-                cache_key("speech", recording.sha256(), asdict(activity)),
+                cache_key("speech", content, asdict(activity)),
                 lambda: activity(recording, hook),
             )
         else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.options import ExclusiveOption
 from diarize.errors import InputError
 
 
@@ -38,13 +39,7 @@ def convert(
             show_default="as its ending says",
         ),
     ] = None,
-    exclusive: Annotated[
-        bool,
-        typer.Option(
-            "--exclusive",
-            help="Give each instant to one speaker: the one whose turn began first.",
-        ),
-    ] = False,
+    exclusive: ExclusiveOption = False,
 ) -> None:
     """Bring turns from one format into another.
 

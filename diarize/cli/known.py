@@ -28,13 +28,12 @@ def learn_known(values: Sequence[str], diarizer: Diarizer, activity: Activity) -
             that comes from two places.
     """
     from diarize.cli.progress import progress
-    from diarize.embedding.weights import find_model, sha256
     from diarize.enrolment import enrol
     from diarize.voiceprints import Voiceprints
 
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
-    own = sha256(find_model(diarizer.model))
+    own = diarizer.model_sha256
     sources = {path: read_known(path, own) for path in archives}
     with progress() as hook:
         sources["a clip"] = enrol(diarizer, clips, activity, hook)

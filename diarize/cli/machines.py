@@ -111,21 +111,20 @@ class Machines:
         except KilledWorker as end:
             deaths = end.allowed_failures + 1
             workers = "the worker" if deaths == 1 else f"{deaths} workers in turn"
-            problem = InputError(f"{entry.source}: {workers} that heard it died")
-            return Said(Done(entry, [], [], "", problem), "", "")
+            return Said(Done.failed(entry, f"{entry.source}: {workers} that heard it died"))
         except CancelledError as end:
             lost = "the scheduler is gone; what is finished is kept"
             raise OSError(errno.ECONNRESET, lost, f"dask {self._address}") from end
         except Exception as reason:
-            problem = InputError(f"{entry.source}: on the cluster: {explain(reason)[1]}")
-            return Said(Done(entry, [], [], "", problem), "", "")
+            why = f"{entry.source}: on the cluster: {explain(reason)[1]}"
+            return Said(Done.failed(entry, why))
         for text in notes:
             note(text)
         results = [replace(result, entry=entry) for result in done.results]
         out = StringIO()
         with redirect_stdout(out):
             done = self._work.deliver(replace(done, entry=entry, results=results))
-        return Said(done, out.getvalue(), "")
+        return Said(done, out.getvalue())
 
 
 class Hearing(WorkerPlugin):
@@ -159,8 +158,8 @@ def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
     """
     worker = get_worker()
     if not os.path.exists(entry.source):
-        problem = InputError(f"{entry.source}: no such file where {worker.address} runs")
-        return Done(entry, [], [], "", problem), []
+        why = f"{entry.source}: no such file where {worker.address} runs"
+        return Done.failed(entry, why), []
 
     @contextmanager
     def watch(recording: Recording) -> Iterator[Hook]:
@@ -177,9 +176,7 @@ def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
     hearing = worker.plugins[name]
     assert isinstance(hearing, Hearing)
     with hearing.alone, warnings.catch_warnings(record=True) as caught:
-        done = hearing.work.hear(entry, watch)
-    if done.problem is not None:  # not every exception can be sent; its line can
-        done = replace(done, problem=InputError(explain(done.problem)[1]))
+        done = hearing.work.hear(entry, watch).sendable()
     return done, [one_line(str(warning.message)) for warning in caught]
 
 

@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+BackendOption = Annotated[
+    str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
+]
+
 MaxSetSizeOption = Annotated[
     int, typer.Option(metavar="D", min=1, help="Most speakers at one instant; 1 finds no overlap.")
 ]
@@ -19,6 +23,13 @@ DeviceOption = Annotated[
 ]
 
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")]
+
+ExclusiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclusive", help="Give each instant to one speaker: the one whose turn began first."
+    ),
+]
 
 OWN_OPTIONS = {
     "n_speakers": "--num-speakers",

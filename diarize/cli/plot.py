@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+PictureOption = Annotated[
+    Path,
+    typer.Option(metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."),
+]
+
 app = typer.Typer(help="Draw pictures of results.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -20,12 +25,7 @@ def timeline(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Turns: an RTTM file or a folder of them.")
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
-        ),
-    ],
+    out: PictureOption,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -50,12 +50,7 @@ def clusters(
         Path,
         typer.Argument(metavar="FILE.json", help="Their sets, as `diarize cluster` writes them."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
-        ),
-    ],
+    out: PictureOption,
 ) -> None:
     """Draw vectors and their sets in the plane: circles for one speaker, plus signs for several.
 
@@ -82,12 +77,7 @@ def score(
             "printed.",
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."
-        ),
-    ],
+    out: PictureOption,
     hyp: Annotated[
         Path | None,
         typer.Argument(

@@ -9,7 +9,9 @@ import typer
 
 from diarize.cli.options import (
     OWN_OPTIONS,
+    BackendOption,
     DeviceOption,
+    ExclusiveOption,
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
@@ -18,14 +20,12 @@ from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.cli.run_options import (
     AgainOption,
     AudioArgument,
-    BackendOption,
     CacheOption,
     ChannelsOption,
     ClipsOption,
     CorrectionsOption,
     DaskOption,
     EndOption,
-    ExclusiveOption,
     ExportSpeakersOption,
     FormatOption,
     JobsOption,
@@ -188,8 +188,7 @@ def run(
         linked=link_speakers,
         exclusive=exclusive,
     )
-    # Linked names depend on all recordings of a run, so none of them is finished for another one.
-    manifest = None if targets.folder is None or link_speakers else Manifest(targets.folder)
+    manifest = Manifest(targets.folder) if targets.folder and work.finishes else None
     waiting = entries
     if manifest is not None and not again and export_speakers is None:
         waiting = unfinished(work, entries, manifest)

@@ -19,10 +19,6 @@ AudioArgument = Annotated[
     ),
 ]
 
-BackendOption = Annotated[
-    str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
-]
-
 NumSpeakersOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Number of speakers.", show_default="inferred"),
@@ -224,13 +220,6 @@ CacheOption = Annotated[
         help="Keep detected speech and vectors there by the content of recordings, so that another "
         "backend hears nothing anew.",
         show_default="none",
-    ),
-]
-
-ExclusiveOption = Annotated[
-    bool,
-    typer.Option(
-        "--exclusive", help="Give each instant to one speaker: the one whose turn began first."
     ),
 ]
 

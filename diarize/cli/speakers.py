@@ -43,7 +43,6 @@ def write_voices(
         diarizer: whose model was used.
         linked: whether one name is one person in all recordings.
     """
-    from diarize.embedding.weights import find_model, sha256
     from diarize.formats.embeddings import Embeddings
     from diarize.formats.speakers import Speakers, write_speakers
 
@@ -51,7 +50,7 @@ def write_voices(
     model = Embeddings(
         np.concatenate(rows) if rows else np.zeros((0, 0), np.float32),
         str(diarizer.model),
-        sha256(find_model(diarizer.model)),
+        diarizer.model_sha256,
     )
     who = [(name, one.annotation) for one in found for name in one.voices.names]
     seconds = [turns.label_timeline(name).support().duration() for name, turns in who]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diarize.cli.options import SeedOption
+from diarize.cli.options import BackendOption, SeedOption
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def tune(
         str,
         typer.Option(metavar="PRESET.json", help="Where the preset goes; - is standard output."),
     ],
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
-    ] = "ckm",
+    backend: BackendOption = "ckm",
     metric: Annotated[
         str | None,
         typer.Option(

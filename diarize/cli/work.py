@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from diarize.cli.inputs import Turns, name_of, open_recordings
 from diarize.cli.manifest import Fingerprint, file_sha256
+from diarize.cli.messages import explain
 from diarize.cli.results import Result, Told, deliver, run_channels, run_one
+from diarize.errors import InputError
 from diarize.version import __version__
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ class Done:
         entry: the input.
         results: of its recordings; those before a problem, if there was one.
         outputs: the files that were written.
-        input_sha256: of its content before it was read; "" where it cannot be read twice.
+        input_sha256: of its content before it was read; "" where it cannot be read twice, or
+            nothing is finished for later runs.
         problem: what went wrong.
     """
 
@@ -43,6 +46,17 @@ class Done:
     outputs: list[Path]
     input_sha256: str
     problem: Exception | None
+
+    @classmethod
+    def failed(cls, entry: Entry, why: str) -> Done:
+        """Nothing but a problem."""
+        return cls(entry, [], [], "", InputError(why))
+
+    def sendable(self) -> Done:
+        """For another process: not every exception can be sent, but its line can."""
+        if self.problem is None:
+            return self
+        return replace(self, problem=InputError(explain(self.problem)[1]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +89,17 @@ class Work:
     _model_sha256: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from diarize.embedding.weights import find_model, sha256
+        # Now: the file may be another one when results are there.
+        object.__setattr__(self, "_model_sha256", self.diarizer.model_sha256)
 
-        object.__setattr__(self, "_model_sha256", sha256(find_model(self.diarizer.model)))
+    @property
+    def finishes(self) -> bool:
+        """Whether results are finished for later runs, too.
+
+        They have names in a folder, and do not depend on the other recordings of this run, as
+        linked names do.
+        """
+        return self.targets.folder is not None and not self.linked
 
     def perform(self, entry: Entry, watch: Watch) -> Done:
         """Hear the recordings of an input and write what was found, unless names are linked."""
@@ -88,7 +110,7 @@ class Work:
         results: list[Result] = []
         before, problem = "", None
         try:
-            before = file_sha256(entry.source)
+            before = file_sha256(entry.source) if self.finishes else ""
             for recording in open_recordings(entry.source, self.channels, self.start, self.end):
                 with watch(recording) as hook:
                     told = self._told(recording)

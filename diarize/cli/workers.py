@@ -24,16 +24,15 @@ from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, TypeAlias
 
 from diarize.cli.gather import Entry
-from diarize.cli.messages import explain, show_warnings_as_notes
+from diarize.cli.messages import show_warnings_as_notes
 from diarize.cli.work import Done, Work
-from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.pipeline import Hook
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 # A new interpreter everywhere: torch does not survive a fork once it has begun threads.
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -55,8 +54,8 @@ class Said:
     """What came of an input, and what was said of it."""
 
     done: Done
-    out: str
-    err: str
+    out: str = ""
+    err: str = ""
 
 
 Event: TypeAlias = Progress | Said
@@ -142,16 +141,16 @@ def _dead(worker: _Worker) -> Said:
     code = worker.process.exitcode or 0
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
     assert worker.entry is not None
-    problem = InputError(f"{worker.entry.source}: the process that worked on it {how}")
-    return Said(Done(worker.entry, [], [], "", problem), "", "")
+    why = f"{worker.entry.source}: the process that worked on it {how}"
+    return Said(Done.failed(worker.entry, why))
 
 
 @contextmanager
 def _birth() -> Iterator[None]:
     """What a new process inherits: Ctrl-C is not its business, and it has one thread."""
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threads = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    threads = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
         yield
     finally:
@@ -181,7 +180,5 @@ def _perform(work: Work, entry: Entry, send: Callable[[Event], None]) -> Said:
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        done = work.perform(entry, watch)
-    if done.problem is not None:  # not every exception can be sent; its line can
-        done = replace(done, problem=InputError(explain(done.problem)[1]))
+        done = work.perform(entry, watch).sendable()
     return Said(done, out.getvalue(), err.getvalue())

@@ -84,16 +84,12 @@ def _by_appearance(annotation: Annotation) -> dict[str, int]:
 
 def _matched(annotation: Annotation, truth: Annotation, styles: dict[str, int]) -> dict[str, int]:
     """Give each speaker the style of their partner in the truth; others have their own."""
-    from scipy.optimize import linear_sum_assignment
+    from diarize.report.errors import partners
+    from diarize.scoring.elements import decompose
 
-    shared = annotation * truth  # seconds, (speakers, true speakers)
-    rows, columns = linear_sum_assignment(-shared)
-    labels, partners = annotation.labels(), truth.labels()
-    matched = {
-        labels[row]: styles[partners[column]]
-        for row, column in zip(rows, columns, strict=True)
-        if shared[row, column] > 0
-    }
+    labels, true_labels = annotation.labels(), truth.labels()
+    pairs = partners(decompose(truth, annotation))
+    matched = {labels[column]: styles[true_labels[row]] for row, column in pairs}
     others = [label for label in _by_appearance(annotation) if label not in matched]
     matched |= {label: len(styles) + i for i, label in enumerate(others)}
     return dict(sorted(matched.items(), key=lambda item: item[1]))

@@ -118,15 +118,20 @@ def adapt_to(
     useful = [one for one in speech if len(one.speakers) > 1]
     taught, rehearsed = lessons_and_rehearsal(useful)
     references, questions = zip(*rehearsed, strict=True) if rehearsed else ((), ())
-    before = Rehearsal(references, questions, model.encode, seed).answer(model)
-    aligned = model if change is None else align(model, change)
-    rehearsal = Rehearsal(references, questions, aligned.encode, seed)
-    start = rehearsal.answer(aligned)
-    if _surely_better(start, before):
-        change, aligned, start = None, model, before
-        rehearsal = Rehearsal(references, questions, model.encode, seed)
+    rehearsal = Rehearsal(references, questions, model.encode, seed)
+    aligned, before = model, rehearsal.answer(model)
+    start = before
+    if change is not None:
+        changed = align(model, change)
+        heard_anew = Rehearsal(references, questions, changed.encode, seed)
+        answers = heard_anew.answer(changed)
+        if _surely_better(answers, before):
+            change = None
+        else:
+            aligned, rehearsal, start = changed, heard_anew, answers
     best, best_steps, after = aligned, 0, start
-    trained = LastLayer(taught, aligned, config, seed) if len(rehearsal) else None
+    trains = config.steps > 0 and len(rehearsal) > 0
+    trained = LastLayer(taught, aligned, config, seed) if trains else None
     idle = 0
     for step in range(1, config.steps + 1 if trained else 0):
         assert trained is not None

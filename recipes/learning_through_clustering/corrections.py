@@ -23,8 +23,8 @@ from pyannote.core import Annotation, Segment, Timeline
 
 from diarize.formats.rttm import read_rttm
 from diarize.pipeline import Diarizer
+from diarize.report.errors import partners
 from diarize.scoring import score_files
-from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
 
 SECONDS = 10.0  # of corrections for each conversation
@@ -84,10 +84,8 @@ def cut(stretch: Segment) -> Iterator[Segment]:
 
 def names_in(result: Annotation, reference: Annotation) -> dict[str, str]:
     """What a result calls the reference's speakers, by the time that they share."""
-    elements = decompose(reference, result)
-    true, found, shared = reference.labels(), result.labels(), elements.shared_time()
-    pairs = zip(*speaker_mapping(elements), strict=True)
-    return {true[row]: found[column] for row, column in pairs if shared[row, column] > 0}
+    true, found = reference.labels(), result.labels()
+    return {true[row]: found[column] for row, column in partners(decompose(reference, result))}
 
 
 RULES: dict[str, Rule] = {"first": first, "errors": errors}
