@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -20,6 +20,9 @@ _UNUSABLE = {
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
     errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 }  # fmt: skip
+
+# Where Linux lists the files that the process has opened, by number.
+_OPENED = "/proc/self/fd/{}"
 
 # With or without an ending, these are no files on Windows.
 _DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])(\.|$)", re.IGNORECASE)
@@ -33,8 +36,9 @@ def atomic_output(
 
     The content goes to a temporary file in the same folder, which is flushed to the disk and
     renamed when the block ends well, and removed when it does not; an older file of that name
-    stays until then. Text is UTF-8 with line feeds. Symbolic links are followed, the permissions
-    of an older file are kept, and a device or a pipe is written to as it is.
+    stays until then. On Linux the temporary file has no name while it is written, and vanishes with
+    the process. Text is UTF-8 with line feeds. Symbolic links are followed, the permissions of an
+    older file are kept, and a device or a pipe is written to as it is.
 
     Raises:
         InputError: the path cannot be written to: its folder is missing, it is a folder itself,
@@ -47,20 +51,22 @@ def atomic_output(
             yield stream
         return
     temporary = _temporary_name(target)
-    with _refusing(path):
-        # "x" gives the permissions that the umask leaves, where tempfile would keep others out.
-        stream = _open(temporary, mode, "x")
-    try:
+    try:  # before there is anything: a signal may end the process at any time
+        with _refusing(path):
+            stream, has_name = _create(temporary, mode)
         with _naming(path):
             with stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
+                if not has_name:
+                    _give_name(stream, temporary)
             if present is not None:
                 os.chmod(temporary, stat.S_IMODE(present.st_mode))
             os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is not there, mostly
+            temporary.unlink()
         raise
 
 
@@ -98,12 +104,14 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     Raises:
         InputError: the path cannot be written to.
     """
-    target, present = _inspect(path)
+    _, present = _inspect(path)
     if present is None or stat.S_ISREG(present.st_mode):
-        temporary = _temporary_name(target)
-        with _refusing(path):
-            _open(temporary, "wb", "x").close()
-            temporary.unlink()
+        with contextlib.suppress(_Enough), atomic_output(path):
+            raise _Enough
+
+
+class _Enough(BaseException):
+    """Nothing is to be written."""
 
 
 def _inspect(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
@@ -126,10 +134,32 @@ def _temporary_name(target: Path) -> Path:
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
 
 
-def _open(path: Path, mode: str, create: str) -> IO[Any]:
+def _create(temporary: Path, mode: str) -> tuple[IO[Any], bool]:
+    """A new file in the folder of `temporary`, and whether it has that name already."""
+    # The permissions are those that the umask leaves, where tempfile would keep others out.
+    if hasattr(os, "O_TMPFILE") and os.path.exists(_OPENED.format("")):
+        # Not all file systems have it; where nothing can be written, that is told below.
+        with contextlib.suppress(OSError):
+            return _open(temporary, mode, "x", _open_nameless), False
+    return _open(temporary, mode, "x"), True
+
+
+def _open_nameless(path: str, _: int) -> int:
+    return os.open(os.path.dirname(path), os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+
+
+def _give_name(stream: IO[Any], temporary: Path) -> None:
+    # Python follows the link in /proc only if it is told of some folder, which is not used here.
+    nameless = stream.fileno()
+    os.link(_OPENED.format(nameless), temporary, src_dir_fd=nameless, follow_symlinks=True)
+
+
+def _open(
+    path: Path, mode: str, create: str, opener: Callable[[str, int], int] | None = None
+) -> IO[Any]:
     if mode == "wb":
-        return open(path, create + "b")
-    return open(path, create, encoding="utf-8", newline="\n")
+        return open(path, create + "b", opener=opener)
+    return open(path, create, encoding="utf-8", newline="\n", opener=opener)
 
 
 @contextlib.contextmanager
@@ -150,6 +180,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or str(error.filename).endswith(".tmp"):
+        names = (error.filename, error.filename2)
+        if names == (None, None) or any(str(name).endswith(".tmp") for name in names):
             raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
         raise

@@ -5,13 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from diarize.errors import InputError
 from diarize.files import atomic_output, file_name, require_writable, write_npz
+
+
+@pytest.fixture(params=["without a name", "with a name"], autouse=True)
+def nameless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a file has no name while it is written, as on Linux; both must do the same."""
+    if request.param == "with a name":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+        return False
+    if not hasattr(os, "O_TMPFILE"):
+        pytest.skip("not on this system")
+    return True
 
 
 def test_appears_only_when_complete(tmp_path: Path) -> None:
@@ -32,6 +46,58 @@ def test_a_failure_keeps_the_older_file_and_leaves_nothing(tmp_path: Path) -> No
         raise KeyboardInterrupt
     assert target.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["out.bin"]
+
+
+def test_nothing_is_seen_of_it_meanwhile(tmp_path: Path, nameless: bool) -> None:
+    with atomic_output(tmp_path / "out"):
+        seen = os.listdir(tmp_path)
+    assert all(name.startswith(".out.") for name in seen)
+    assert len(seen) == (0 if nameless else 1)
+
+
+def test_where_a_file_without_a_name_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On some file systems."""
+    if hasattr(os, "O_TMPFILE"):
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)
+    with atomic_output(tmp_path / "out") as stream:
+        stream.write(b"x")
+        assert len(os.listdir(tmp_path)) == 1
+    assert (tmp_path / "out").read_bytes() == b"x"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # not closed
+def test_a_signal_at_any_line_leaves_nothing(tmp_path: Path) -> None:
+    """Its handler raises, also between the opening of a file and what is done with it."""
+    target = tmp_path / "out"
+    lines = ends = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal lines
+        if not frame.f_code.co_filename.endswith(os.path.join("diarize", "files.py")):
+            return None
+        if event == "line":
+            lines -= 1
+            if lines == 0:
+                raise SystemExit(143)
+        return trace
+
+    for at in range(1, 200):
+        lines, before = at, sys.gettrace()
+        sys.settrace(trace)
+        try:
+            with atomic_output(target, "w") as stream:
+                stream.write("whole")
+        except SystemExit:
+            ends += 1
+        finally:
+            sys.settrace(before)
+        assert os.listdir(tmp_path) in ([], ["out"])
+        if target.exists():
+            assert target.read_text() == "whole"
+            target.unlink()
+    assert 20 < ends < 199
 
 
 def test_permissions_follow_the_umask_and_the_older_file(tmp_path: Path) -> None:
@@ -94,6 +160,20 @@ def test_a_full_disk_names_the_target(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught, atomic_output(target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as write() raises it
     assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(target)
+    assert not os.listdir(tmp_path)
+
+
+def test_a_folder_that_takes_no_further_name_names_the_target(
+    tmp_path: Path, nameless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: object, target: object, **_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(os, "link" if nameless else "replace", full)
+    target = tmp_path / "out"
+    with pytest.raises(OSError) as caught, atomic_output(target):
+        pass
     assert caught.value.filename == str(target)
     assert not os.listdir(tmp_path)
 

@@ -19,7 +19,9 @@ from diarize.errors import InputError
 from diarize.files import atomic_output
 
 LINE = "SPEAKER talk 1 {:.3f} 0.900 <NA> <NA> speaker{} <NA> <NA>\n"
-ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
+
+# Whether a file may be written before it has a name, so that nothing is left of it.
+NAMELESS = hasattr(os, "O_TMPFILE") and os.path.exists("/proc/self/fd")
 
 
 @pytest.fixture
@@ -76,16 +78,16 @@ def test_a_folder_that_cannot_be_written(
     )
 
 
-STEPS = ("begin", "write", "flush", "fsync", "replace", "end")
+STEPS = ("begin", "write", "flush", "fsync", "link", "replace", "end")
 
 
 def _write_and_die(target: Path, step: str) -> None:
     """Write a file, and end the process without a word at a step."""
 
-    def dies(*_: object) -> None:
+    def dies(*_: object, **__: object) -> None:
         os._exit(9)
 
-    if step in ("fsync", "replace"):
+    if step in ("fsync", "link", "replace"):
         setattr(os, step, dies)
     with atomic_output(target, "w") as file:
         if step == "begin":
@@ -101,8 +103,19 @@ def _write_and_die(target: Path, step: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("older", ["older", None])
+@pytest.mark.parametrize("nameless", [True, False])
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_at_each_step_of_writing(tmp_path: Path, step: str, older: str | None) -> None:
+def test_killed_at_each_step_of_writing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    nameless: bool,
+    older: str | None,
+) -> None:
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not NAMELESS:
+        pytest.skip("files have names from the beginning here")
     target = tmp_path / "out.rttm"
     if older is not None:
         target.write_text(older)
@@ -113,11 +126,14 @@ def test_killed_at_each_step_of_writing(tmp_path: Path, step: str, older: str | 
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    if step == "end":
+    if step == "end" or (step == "link" and not nameless):
         assert target.read_text() == "new" * 100_000
     else:
         assert (target.read_text() if target.exists() else None) == older
-    assert all(name == "out.rttm" or name.startswith(".out.rttm.") for name in os.listdir(tmp_path))
+    others = set(os.listdir(tmp_path)) - {"out.rttm"}
+    assert all(name.startswith(".out.rttm.") for name in others)
+    if nameless:
+        assert len(others) == (step == "replace")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
