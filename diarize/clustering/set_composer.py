@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from diarize.clustering.composition import Compose, Composition, Plan, examine
+from diarize.clustering.hadamard import HadamardPairs
 
 Pullback = Callable[[Float64[np.ndarray, "r m p"]], Float64[np.ndarray, "r k p"]]
 """From the gradient with respect to the sets' centroids to that of the speakers' centroids."""
@@ -32,12 +33,21 @@ class SetComposer:
     def __init__(
         self, compose: Compose | None, sets: Bool[np.ndarray, "m k"], dimension: int
     ) -> None:
+        several = bool((sets.sum(axis=1) > 1).any())
+        self._g = examine(compose, dimension) if several else None
+        self._over(sets)
+
+    def _over(self, sets: Bool[np.ndarray, "m k"]) -> None:
         self.sets = sets
         self._plan = Plan(sets)
-        self._g = None if self._plan.only_singles else examine(compose, dimension)
+        matrices = None if self._g is None else self._g.matrices
+        pairs_at_most = sets.sum(axis=1).max(initial=0) <= 2
+        self._pairs = HadamardPairs(matrices, sets) if matrices and pairs_at_most else None
 
     def __call__(self, centroids: Float64[np.ndarray, "r k p"]) -> Float64[np.ndarray, "r m p"]:
         """Centroids of all sets."""
+        if self._pairs is not None:
+            return self._pairs(centroids)[0]
         return self._plan.evaluate(self._g, centroids)
 
     @property
@@ -48,8 +58,7 @@ class SetComposer:
     def only(self, chosen: Bool[np.ndarray, " m"]) -> SetComposer:
         """The same g over some of the sets."""
         part = copy(self)
-        part.sets = self.sets[chosen]
-        part._plan = Plan(part.sets)
+        part._over(self.sets[chosen])
         return part
 
     def with_pullback(
@@ -58,6 +67,8 @@ class SetComposer:
         """Centroids of all sets, and the function that carries gradients back to the speakers."""
         if self._g is None:
             return self(centroids), self._pull_singles
+        if self._pairs is not None:
+            return self._pairs(centroids)
         if self._g.torch is not None:
             return self._with_autograd(self._g, centroids)
         composed = self(centroids)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, normalize
 
@@ -104,6 +105,13 @@ class Composition(nn.Module):
         dtype = self.w1.weight.dtype
         a, b = a.to(dtype), b.to(dtype)
         return normalize(self.w1(a + b) + self.w2(a * b), dim=-1)
+
+    def hadamard_matrices(
+        self,
+    ) -> tuple[Float64[np.ndarray, "dim dim"], Float64[np.ndarray, "dim dim"]]:
+        """W1 and W2, with which a clustering composes many pairs at once."""
+        w1, w2 = (w.weight.detach().double().cpu().numpy() for w in (self.w1, self.w2))
+        return w1, w2
 
 
 class CompositionalEmbedding(nn.Module):

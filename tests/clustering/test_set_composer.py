@@ -58,6 +58,26 @@ def test_the_pullback_is_the_gradient(g, d):
     assert np.allclose(pullback(weights), expected, atol=2e-5)
 
 
+class Shown(Net):
+    """The same, with its matrices in the open."""
+
+    def hadamard_matrices(self):
+        return self.w1.detach().double().numpy().T, self.w2.detach().double().numpy().T
+
+
+@pytest.mark.parametrize("chosen", [[0, 1, 2, 3, 4, 5], [0, 2, 5], [3, 4], [5, 0, 4, 1]])
+def test_matrices_in_the_open_give_what_autograd_gives(chosen):
+    centroids = unit(np.random.default_rng(0).normal(size=(2, 3, 5)))
+    weights = np.random.default_rng(1).normal(size=(2, len(chosen), 5))
+    for sets in (enumerate_sets(3, 2)[chosen], enumerate_sets(3, 3)[chosen]):
+        plain, shown = (SetComposer(net(5, torch.float64), sets, 5) for net in (Net, Shown))
+        composed, pullback = plain.with_pullback(centroids)
+        fast, fast_pullback = shown.with_pullback(centroids)
+        assert np.allclose(fast, composed, atol=1e-14)
+        assert np.allclose(shown(centroids), composed, atol=1e-14)
+        assert np.allclose(fast_pullback(weights), pullback(weights), atol=1e-12)
+
+
 def test_float32_modules_give_gradients_to_their_precision():
     centroids = np.random.default_rng(0).normal(size=(2, 3, 5))
     sets = enumerate_sets(3, 3)
