@@ -196,15 +196,41 @@ def test_terminated_while_writing_leaves_nothing(repo_root: Path, tmp_path: Path
     assert os.listdir(tmp_path) == []
 
 
-def test_a_result_for_a_reader_that_has_gone(repo_root: Path, turns: Path) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "diarize", "convert", str(turns), "-", "--to", "srt"]
-    done = subprocess.run(
-        command, cwd=repo_root, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
-    )
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+@pytest.fixture
+def gone(repo_root: Path) -> Callable[..., tuple[int, str]]:
+    """Exit code and messages of a command whose standard output nobody reads."""
+
+    def call(*arguments: object) -> tuple[int, str]:
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "diarize", *map(str, arguments)]
+        done = subprocess.run(
+            command, cwd=repo_root, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+        )
+        os.close(writing)
+        return done.returncode, done.stderr
+
+    return call
+
+
+def test_a_conversion_for_a_reader_that_has_gone(
+    gone: Callable[..., tuple[int, str]], turns: Path
+) -> None:
+    assert gone("convert", turns, "-", "--to", "srt") == (1, "")
+
+
+def test_a_run_for_a_reader_that_has_gone(
+    gone: Callable[..., tuple[int, str]], talk: Path, tiny_weights: Path, tmp_path: Path
+) -> None:
+    options = ["--model", tiny_weights, "--vad", "none", "--num-speakers", 1]
+    assert gone("run", talk, *options) == (1, "")
+    other = tmp_path / "other.wav"
+    other.write_bytes(talk.read_bytes())
+    status, said = gone("run", talk, other, *options, "-j", 2)
+    assert status == 1
+    # The first for the output may be ready last, and then the other has been summed up.
+    assert said.count("real-time factor") <= 2
+    assert "error" not in said and "Traceback" not in said
 
 
 def test_a_recording_that_vanishes(talk: Path, tmp_path: Path) -> None:
