@@ -58,7 +58,7 @@ def test_from_lists():
     with pytest.raises(ValueError, match="too large"):
         SpeakerSets.from_lists([[2]], n_speakers=2)
     with pytest.raises(ValueError, match="negative"):
-        SpeakerSets.from_lists([[-1]])
+        SpeakerSets.from_lists([[3, -1]])
 
 
 def test_from_labels():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -314,10 +315,13 @@ def check_integer(name: str, value: Any, least: int = 1) -> None:
 
 def check_number(name: str, value: Any, least: float = 0.0) -> None:
     """Raise ValueError unless the option is a finite number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, got {value!r}")
-    # An integer may be finite, and beyond all floating-point numbers.
-    if not least <= value <= np.finfo(np.float64).max:
+    try:
+        number = float(value)
+    except OverflowError:  # an integer may be beyond all floating-point numbers
+        number = math.inf
+    if not least <= number < math.inf:
         raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
 
 

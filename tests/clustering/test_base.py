@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from diarize.clustering.base import ConvergenceMonitor, SpeakerBounds, check_rows
+from diarize.clustering.base import (
+    ConvergenceMonitor,
+    SpeakerBounds,
+    as_generator,
+    check_integer,
+    check_number,
+    check_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +81,59 @@ def test_rows_whose_squares_leave_the_range_of_float32_are_widened():
     assert check_rows(np.zeros((0, 2), np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match=r"row 1 of X holds a value beyond 1e\+100"):
         check_rows([[1.0], [-1e120]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([1.0, 2.0], r"X must be a 2-D array \(rows, dimensions\), got 1-D"),
+        (np.zeros((3, 0)), "X has no columns"),
+        ([["a"]], "X must hold real numbers"),
+        ([[1j]], "X must hold real numbers"),
+        ([[1.0], [-np.inf], [np.nan]], "row 1 of X holds an infinite value"),
+        ([[1.0, np.nan], [np.inf, 0.0]], "row 0 of X holds NaN"),
+        ([[np.inf], [-np.inf]], "row 0 of X holds an infinite value"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused(rows, reason):
+    with pytest.raises(ValueError, match=reason):
+        check_rows(rows)
+
+
+def test_rows_whose_sum_is_too_large_may_be_used():
+    rows = np.full((4, 2), 1e38, dtype=np.float32)
+    assert np.array_equal(check_rows(rows), rows)
+    assert check_rows([[1e100], [-1e100]]).dtype == np.float64
+    assert check_rows([[1, 2]]).dtype == check_rows([[True]]).dtype == np.float64
+
+
+def test_integers_and_numbers_of_options():
+    for value in (2, np.int32(2), 5):
+        check_integer("k", value, 2)
+    for value in (1, True, 2.0, "2", None):
+        with pytest.raises(ValueError, match=r"^k must be an integer of at least 2, got "):
+            check_integer("k", value, 2)
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        check_integer("k", 0)
+    for value in (0, 0.0, 0.5, np.float32(0.5), np.int64(3), 1e300):
+        check_number("x", value)
+    check_number("x", -1.0, -1.0)
+    check_number("x", -1e300, -np.inf)
+    for value in (True, "1", None, 1j, np.complex128(1)):
+        with pytest.raises(ValueError, match=r"^x must be a number, got "):
+            check_number("x", value)
+    for value in (-1e-9, np.inf, np.nan, 10**400):
+        with pytest.raises(ValueError, match=r"^x must be a finite number of at least 0, got "):
+            check_number("x", value)
+
+
+def test_a_seed_is_a_seed_whatever_its_kind():
+    def draw(state):
+        return as_generator(state).integers(2**40)
+
+    assert draw(7) == np.random.default_rng(7).integers(2**40)
+    generator = np.random.default_rng(0)
+    assert as_generator(generator) is generator
+    assert draw(np.random.RandomState(1)) == draw(np.random.RandomState(1))
+    assert draw(np.random.RandomState(1)) != draw(np.random.RandomState(2))
+    assert draw(None) != draw(None)

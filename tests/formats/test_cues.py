@@ -22,6 +22,10 @@ def test_blocks_ends_of_lines_and_settings() -> None:
     ]
 
 
+def test_a_file_may_end_in_the_middle_of_a_line() -> None:
+    assert parse_cues("x", "1\n00:01,5 --> 00:02,05\nhello") == [Cue(1.5, 2.05, "hello")]
+
+
 @given(st.integers(0, 10**9))
 def test_a_time_is_read_as_it_is_written(milliseconds: int) -> None:
     time = milliseconds / 1000

@@ -27,6 +27,9 @@ def test_pympi_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "talk.eaf"
     path.write_text(eaf_text(conversation()), encoding="utf-8")
     elan = Eaf(str(path))
+    for name in elan.get_tier_names():  # ELAN opens no tier of a type that is not there
+        kind = elan.get_parameters_for_tier(name)["LINGUISTIC_TYPE_REF"]
+        assert elan.get_parameters_for_linguistic_type(kind)["TIME_ALIGNABLE"] == "true"
     assert {name: elan.get_annotation_data_for_tier(name) for name in elan.get_tier_names()} == {
         '<Ann> & "A"': [(500, 2000, '<Ann> & "A"'), (2000, 2500, '<Ann> & "A"')],
         "Zoë B": [(1000, 4000, "Zoë B")],

@@ -47,6 +47,8 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         list(records(tmp_path / "missing"))
     with pytest.raises(InputError, match=r"input, line 2: not UTF-8 text"):
         list(records(io.BytesIO(b"fine\n\xff\n")))
+    with pytest.raises(InputError, match=r"input, line 3: not UTF-8 text"):
+        list(records(io.BytesIO(b"\n\n\xff\n")))
 
 
 def test_only_blanks_and_tabs_separate() -> None:

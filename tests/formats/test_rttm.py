@@ -73,6 +73,18 @@ def test_other_types_are_passed_over_and_still_name_the_recording() -> None:
     assert turns(annotations["b"]) == []
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "A/P", "CB", "EDIT", "FILLER", "IP", "LEXEME", "NON-LEX", "NON-SPEECH", "NOSCORE",
+        "NO_RT_METADATA", "SEGMENT", "SPKR-INFO", "SU",
+    ],
+)  # fmt: skip
+def test_all_types_of_the_standard_are_known(kind: str) -> None:
+    for written in (kind, kind.lower()):
+        assert list(read_rttm(io.StringIO(f"{written} a 1 0 3 <NA> <NA> <NA> <NA>\n"))) == ["a"]
+
+
 def test_names_outside_ascii() -> None:
     # A no-break space and an ideographic space belong to the name, as bytes they are no blanks.
     text = "SPEAKER 会議\u3000一 1 0 1 <NA> <NA> Zoë\u00a0Ž <NA> <NA>\n"

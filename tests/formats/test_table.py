@@ -125,6 +125,8 @@ def test_the_ending_says_the_format() -> None:
     for name, format in FORMATS.items():
         said = format_of(f"a.b.{format.suffix}")
         assert said == (None if name == "audacity" else name)
+    for ending in ("rttm", "json", "csv", "tsv", "eaf", "srt", "vtt", "uem"):
+        assert format_of(f"talk.{ending}") == ending
     assert format_of("talk.TEXTGRID") == "textgrid"
     assert format_of("talk.RTTM") == "rttm"
     assert format_of("talk") is format_of("talk.txt") is format_of("-") is None

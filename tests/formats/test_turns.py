@@ -30,6 +30,13 @@ def test_rounding_and_order() -> None:
     ]  # fmt: skip
 
 
+def test_a_millisecond_is_a_turn() -> None:
+    turns = [(0.0015, 0.001, "a"), (1.0, 0.001, "a"), (2.0004, 0.001, "a"), (3.0, 0.00099, "a")]
+    assert written_turns(annotate(turns)) == [
+        Turn(0.002, 0.003, "a"), Turn(1.0, 1.001, "a"), Turn(2.0, 2.001, "a")
+    ]  # fmt: skip
+
+
 @given(TURNS)
 def test_all_is_within_half_a_millisecond(turns: list[tuple[float, float, str]]) -> None:
     written = written_turns(annotate(turns))

@@ -44,6 +44,7 @@ def test_several_voices_in_one_cue() -> None:
 
 def test_markup() -> None:
     assert spoken_vtt("a>b", marked_up("x < y\n\nz")) == "<v a&gt;b>x &lt; y\nz</v>"
+    assert marked_up("\"so\" & 'so'") == "\"so\" &amp; 'so'"
     assert without_voices("<v Ann><i>so</i> it is</v>") == "<i>so</i> it is"
     assert plain_vtt("<i>x</i> &lt; <00:01.000>y") == "x < y"
 

@@ -54,6 +54,15 @@ def test_by_hand() -> None:
     assert fracture(inferred, truth) == pytest.approx(5 / 7)
 
 
+def test_only_the_share_of_the_weights_matters() -> None:
+    inferred = SpeakerSets.from_labels([0, 0, 0, 1, 2, 2])
+    truth = SpeakerSets.from_labels([1, 1, 0, 0, 0, 0])
+    for scale in (0.1, 1.0, 7.0):
+        cost = id_cost(inferred, truth, conflating=3 * scale, fracturing=scale)
+        assert cost == pytest.approx((3 * 2 / 8 + 5 / 7) / 4)
+    assert id_cost(inferred, truth, conflating=0.0) == pytest.approx(5 / 7)
+
+
 def test_weights_must_make_sense() -> None:
     sets = SpeakerSets.from_labels([0])
     for weights in ((0.0, 0.0), (-1.0, 2.0)):
