@@ -147,6 +147,76 @@ def test_a_region_that_is_all_crumbs_stays():
     assert found == [(0.0, 0.1, 1), (5.0, 6.0, 0)]
 
 
+def literal_turns(
+    where: np.ndarray, rows: list[set[int]], shortest: float, least: int
+) -> list[set[int]]:
+    """Who is left in each cell when shorter runs are given to neighbours, cell by cell."""
+    n = len(rows)
+    joined = [i > 0 and where[i, 0] - where[i - 1, 1] <= 1e-9 for i in range(n)]
+    runs: dict[int, list[list[int]]] = {}
+    for i, row in enumerate(rows):
+        for speaker in row:
+            own = runs.setdefault(speaker, [])
+            if own and own[-1][-1] == i - 1 and joined[i]:
+                own[-1].append(i)
+            else:
+                own.append([i])
+
+    def length(run: list[int]) -> float:
+        return sum(where[i, 1] - where[i, 0] for i in run)
+
+    kept: list[set[int]] = [set() for _ in rows]
+    for speaker, own in runs.items():
+        for run in own:
+            for i in run if length(run) >= shortest - 1e-9 else []:
+                kept[i].add(speaker)
+    longest = {speaker: max(own, key=length) for speaker, own in runs.items()}
+    left_out = sorted(runs.keys() - set().union(*kept))
+    left_out.sort(key=lambda speaker: -length(longest[speaker]))
+    for speaker in left_out[: max(0, least - len(set().union(*kept)))]:
+        for i in longest[speaker]:
+            kept[i].add(speaker)
+    lost = [i for i in range(n) if rows[i] and not kept[i]]
+    for i in lost:
+        if joined[i]:
+            kept[i] = kept[i - 1]
+    for i in reversed(lost):
+        if not kept[i] and i + 1 < n and joined[i + 1]:
+            kept[i] = kept[i + 1]
+    return [kept[i] or rows[i] for i in range(n)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0.125, 0.25, 1.0]),  # seconds of a cell
+            st.sampled_from([0.0, 0.0, 0.5]),  # and of the pause before it
+            st.sets(st.integers(0, 3), max_size=2),
+        ),
+        max_size=12,
+    ),
+    st.integers(0, 4),
+)
+def test_short_turns_go_to_their_neighbours(
+    drawn: list[tuple[float, float, set[int]]], least: int
+) -> None:
+    ends = np.cumsum([pause + length for length, pause, _ in drawn])
+    lengths = np.array([length for length, _, _ in drawn])
+    where = np.stack([ends - lengths, ends], axis=1).reshape(-1, 2)
+    rows = [row for _, _, row in drawn]
+    found = turns(
+        where,
+        SpeakerSets.from_lists(rows, n_speakers=4),
+        TimelineOptions(min_turn=0.3, min_gap=0.0),
+        least,
+    )
+    held = [{s for b, e, s in found if b < middle < e} for middle in where.mean(axis=1)]
+    assert held == literal_turns(where, rows, 0.3, least)
+    for begin, end, speaker in found:  # each as long as it can be, and not across a pause
+        assert begin in where[:, 0] and end in where[:, 1]
+        assert (end, speaker) not in {(b, s) for b, _, s in found}
+
+
 @given(st.lists(st.lists(st.integers(0, 2), max_size=3, unique=True), max_size=20))
 def test_no_speech_is_lost_or_found(rows):
     """Whatever the options, some speaker holds just the time that somebody held before."""

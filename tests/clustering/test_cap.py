@@ -222,6 +222,23 @@ def test_many_rows(make_world):
     assert len(model.labels_) == 20_000
 
 
+def test_one_row_is_its_own_exemplar():
+    model = fit(np.array([[0.6, 0.8]]), preference=-0.25)
+    assert model.exemplars_.tolist() == [0]
+    assert (model.objective_, model.n_iter_, model.converged_) == (-0.25, 0, True)
+
+
+def test_an_inferred_preference_is_one_for_which_the_number_is_best(make_world):
+    for seed in range(3):
+        rows = make_world(n=40, noise=0.8, seed=seed).rows
+        model = fit(rows)
+        k, preference = model.n_speakers_, model.preference_
+        assert np.isclose(model.objective_, objective(model, rows, unit_mean, preference))
+        for other in (k - 1, k + 1):
+            worse = fit(rows, n_speakers=other, preference=preference)
+            assert worse.objective_ < model.objective_
+
+
 def test_messages_that_do_not_settle_are_reported(make_world):
     rows = make_world(n=40, noise=0.9).rows
     with pytest.warns(ConvergenceWarning, match="CAP has not converged after max_iter=3"):

@@ -10,6 +10,7 @@ from sklearn.cluster import DBSCAN, KMeans
 
 from diarize.clustering.agglomerative import cut, ward_tree
 from diarize.clustering.assignment import cluster_means
+from diarize.clustering.base import SpeakerBounds
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gcr import (
     GCR,
@@ -113,6 +114,48 @@ def test_the_threshold_is_a_distance(make_world):
     assert GCR(**options, threshold=distance * 1.01).fit(world.rows).n_speakers_ == 2
     assert GCR(**options, threshold=distance * 0.99).fit(world.rows).n_speakers_ == 3
     assert GCR(**options, threshold=0.0).fit(world.rows).threshold_ == 0.0
+
+
+def test_what_a_bound_forces_beyond_the_threshold_counts():
+    rows = unit(np.array([[1.0, 0, 0]] * 3 + [[0, 1.0, 0]] * 3 + [[1.0, 1.0, 0.4]] * 2))
+    labels = np.repeat([0, 1, 2], [3, 3, 2])
+    gap = np.linalg.norm(rows[-1] - unit_mean(rows[0], rows[3]))
+    for threshold, forced in ((0.1, 2 * (gap**2 - 0.1**2)), (gap * 1.01, 0.0)):
+        model = GCR(compose=unit_mean, threshold=threshold)
+        kept = model.reassign(rows, labels, SpeakerBounds(2, 2))
+        assert kept is not None and kept.n_speakers == 2
+        assert kept.ssd == pytest.approx(forced)
+        assert kept.sets.tolist() == [
+            [True, False, False],
+            [False, True, False],
+            [True, True, False],
+        ]
+    assert model.reassign(rows, labels, SpeakerBounds(1, 1)) is None
+    assert model.reassign(rows, labels, SpeakerBounds(4, 9)) is None
+
+
+def test_only_what_is_nearer_than_the_threshold_is_reassigned():
+    rows = unit(np.array([[1.0, 0, 0], [0, 1.0, 0], [1.0, 1.0, 0.4]]))
+    levels = composition_distances(unit_mean, rows, 2, 0.0)[1]
+    model = GCR(compose=unit_mean, n_base_clusters=3, threshold=float(levels.min()))
+    assert model.fit(rows).n_speakers_ == 3
+
+
+def test_a_base_without_a_seed_is_given_one(make_world):
+    seeds = []
+
+    class Recording(KMeans):
+        def fit(self, X, y=None, sample_weight=None):
+            seeds.append(self.random_state)
+            return super().fit(X, y, sample_weight)
+
+    rows = make_world().rows
+    for base_seed, seed in ((None, 1), (None, 1), (None, 2), (5, 1)):
+        base = Recording(n_clusters=5, n_init=1, random_state=base_seed)
+        GCR(base=base, compose=unit_mean, random_state=seed).fit(rows)
+    assert isinstance(seeds[0], int)
+    assert seeds[0] == seeds[1] != seeds[2]
+    assert seeds[3] == 5
 
 
 def test_everything_is_inferred(make_world):
