@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -74,33 +76,32 @@ def embed_windows(
     frames = frame_ranges(windows[order] - recording.start, stack)
     longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
-    batches = Batches(model, vectors)
-    held = np.zeros((0, N_COEFFICIENTS), np.float32)
-    first = 0  # number of the first frame that is held
-    rest = np.zeros(0, np.float32)  # samples that the next frame begins with
-    done, next_window = 0.0, 0
-    for block in recording.blocks(BLOCK_SECONDS):
-        rest = np.concatenate([rest, block])
-        new = mfcc(rest)
-        rest = rest[len(new) * STEP :]
-        held = np.concatenate([held, new])
-        done += len(block) / SAMPLE_RATE
-        while next_window < len(frames) and frames[next_window, 1] <= first + len(held):
-            begin, end = frames[next_window] - first
-            batches.add(int(order[next_window]), held[begin:end])
-            next_window += 1
-        keep = frames[next_window, 0] if next_window < len(frames) else first + len(held)
-        drop = min(max(0, int(keep) - longest - first), len(held))
-        held, first = held[drop:], first + drop
-        if hook:
-            hook("embedding", done, max(done, recording.duration))
-    if len(held) < stack:  # hardly any sound: silence fills the first step
-        held = mfcc(np.pad(rest, (0, n_samples(stack))))
-    for window in range(next_window, len(frames)):
-        begin, end = np.minimum(frames[window] - first, len(held))
-        begin = max(0, min(begin, end - (frames[window, 1] - frames[window, 0])))
-        batches.add(int(order[window]), held[begin:end][: (end - begin) // stack * stack])
-    batches.finish()
+    with Batches(model, vectors) as batches:
+        held = np.zeros((0, N_COEFFICIENTS), np.float32)
+        first = 0  # number of the first frame that is held
+        rest = np.zeros(0, np.float32)  # samples that the next frame begins with
+        done, next_window = 0.0, 0
+        for block in recording.blocks(BLOCK_SECONDS):
+            rest = np.concatenate([rest, block])
+            new = mfcc(rest)
+            rest = rest[len(new) * STEP :]
+            held = np.concatenate([held, new])
+            done += len(block) / SAMPLE_RATE
+            while next_window < len(frames) and frames[next_window, 1] <= first + len(held):
+                begin, end = frames[next_window] - first
+                batches.add(int(order[next_window]), held[begin:end])
+                next_window += 1
+            keep = frames[next_window, 0] if next_window < len(frames) else first + len(held)
+            drop = min(max(0, int(keep) - longest - first), len(held))
+            held, first = held[drop:], first + drop
+            if hook:
+                hook("embedding", done, max(done, recording.duration))
+        if len(held) < stack:  # hardly any sound: silence fills the first step
+            held = mfcc(np.pad(rest, (0, n_samples(stack))))
+        for window in range(next_window, len(frames)):
+            begin, end = np.minimum(frames[window] - first, len(held))
+            begin = max(0, min(begin, end - (frames[window, 1] - frames[window, 0])))
+            batches.add(int(order[window]), held[begin:end][: (end - begin) // stack * stack])
     return vectors
 
 
@@ -117,6 +118,9 @@ def frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.nd
 class Batches:
     """Windows of equal length wait for one another and go through f together.
 
+    On a CPU, each of torch's threads takes a batch of its own: two threads in one small LSTM gain
+    little. Meanwhile the next windows are read. When the block ends, all of them are embedded.
+
     Args:
         model: f and g.
         out: where the vectors go, one row for each window.
@@ -126,6 +130,24 @@ class Batches:
         self.model, self.out = model, out
         self.device = next(model.parameters()).device
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
+        self.torch_threads = torch.get_num_threads()
+        self.most = self.torch_threads if self.device.type == "cpu" else 1  # batches at a time
+        self.pool = ThreadPoolExecutor(self.most, initializer=torch.set_num_threads, initargs=(1,))
+        self.running: deque[Future[None]] = deque()
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                for rows, windows in self.waiting.values():
+                    self._submit(rows, windows)
+                while self.running:
+                    self.running.popleft().result()
+        finally:
+            self.pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(self.torch_threads)
 
     def add(self, row: int, frames: Float32[np.ndarray, "frames coefficients"]) -> None:
         """Take in the window of a row."""
@@ -133,13 +155,12 @@ class Batches:
         rows.append(row)
         windows.append(frames)
         if len(rows) == BATCH:
-            self._embed(*self.waiting.pop(len(frames)))
+            self._submit(*self.waiting.pop(len(frames)))
 
-    def finish(self) -> None:
-        """Embed those that still wait."""
-        for rows, windows in self.waiting.values():
-            self._embed(rows, windows)
-        self.waiting.clear()
+    def _submit(self, rows: list[int], windows: list[np.ndarray]) -> None:
+        while len(self.running) > self.most:  # no more are held than are worked on, and one
+            self.running.popleft().result()
+        self.running.append(self.pool.submit(self._embed, rows, windows))
 
     def _embed(self, rows: list[int], windows: list[np.ndarray]) -> None:
         features = torch.from_numpy(subtract_mean(np.stack(windows))).to(self.device)

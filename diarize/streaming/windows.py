@@ -146,8 +146,7 @@ def embed(
 ) -> Float32[np.ndarray, "n dim"]:
     """Embed windows of any lengths with f, those of one length together."""
     vectors = np.zeros((len(windows), model.config.dim), np.float32)
-    batches = Batches(model, vectors)
-    for row, frames in enumerate(windows):
-        batches.add(row, frames)
-    batches.finish()
+    with Batches(model, vectors) as batches:
+        for row, frames in enumerate(windows):
+            batches.add(row, frames)
     return vectors

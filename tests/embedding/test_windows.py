@@ -71,6 +71,29 @@ def test_block_length_changes_nothing(model, samples, monkeypatch):
         np.testing.assert_allclose(embed_windows(model, recording, windows), whole, atol=1e-4)
 
 
+def test_threads_change_nothing_and_are_given_back(model, samples):
+    recording, windows = open_recording((samples, 16_000)), np.array([[0.0, 1.0], [0.5, 1.2]])
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(embed_windows(model, recording, np.tile(windows, (300, 1))))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)
+
+
+def test_what_goes_wrong_in_a_thread_is_heard_of(samples):
+    class Broken(CompositionalEmbedding):
+        def forward(self, features):
+            raise RuntimeError("no memory")
+
+    model = Broken(EmbeddingConfig(dim=8, hidden=8, stack=4))
+    with pytest.raises(RuntimeError, match="no memory"):
+        embed_windows(model, open_recording((samples, 16_000)), np.array([[0.0, 1.0]]))
+
+
 @pytest.mark.parametrize("n", [1, 100, 320, 700, 3_000])
 def test_the_shortest_sounds_have_a_vector(model, samples, n):
     recording = open_recording((samples[:n], 16_000))
