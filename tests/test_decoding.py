@@ -13,6 +13,7 @@ from diarize.corrections import Claim, Corrections, Kind
 from diarize.decoding import Embedded, decode_corrected, decode_turns
 from diarize.embedding import place_windows
 from diarize.errors import InputError
+from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 
 OPTIONS = TimelineOptions()
@@ -67,8 +68,15 @@ claims = st.builds(
 
 
 @settings(max_examples=25)
-@given(st.lists(claims, max_size=5), st.integers(1, 2), st.integers(0, 5))
-def test_every_claim_holds_to_the_instant(given_claims: list[Claim], d: int, least: int) -> None:
+@given(
+    st.lists(claims, max_size=5),
+    st.sampled_from(["gcr", "links"]),  # the second clusters anew
+    st.integers(1, 2),
+    st.integers(0, 5),
+)
+def test_every_claim_holds_to_the_instant(
+    given_claims: list[Claim], backend: str, d: int, least: int
+) -> None:
     told = Corrections()
     for claim in given_claims:
         try:
@@ -77,7 +85,7 @@ def test_every_claim_holds_to_the_instant(given_claims: list[Claim], d: int, lea
             continue
     told = told.within(0.0, 10.0)
     recording = embedded(told)
-    free = decode_turns(recording, fitted(recording, d=d), OPTIONS)
+    free = decode_turns(recording, fitted(recording, backend, d), OPTIONS)
     found = decode_corrected(free, recording, OPTIONS, least)
     borders = np.unique([t for turn in found.turns for t in turn[:2]] + list(told.borders))
     borders = borders[np.append(True, np.diff(borders) > 1e-6)]  # RTTM knows no shorter times
@@ -115,6 +123,40 @@ def test_a_correction_speaks_for_the_rest() -> None:
     assert heard(found, 6.5) == heard(found, 8.5) == {"carl"}
     assert heard(found, 2.0) == {"SPEAKER_00"}
     assert heard(found, 4.0) <= {"SPEAKER_01", "carl"}
+
+
+def test_corrected_windows_bind_a_clustering_that_takes_links() -> None:
+    """Half of a voice that is named twice, by two people, is two voices."""
+    said = (Claim(1.0, 3.0, "ann", Kind.ONLY), Claim(7.6, 9.0, "ben", Kind.ONLY))
+    recording = embedded(Corrections(said))
+    free = decode_turns(recording, fitted(recording, "links"), OPTIONS)
+    assert heard(free, 2.0) == heard(free, 8.5) == {"SPEAKER_00"}
+    found = decode_corrected(free, recording, OPTIONS)
+    assert heard(found, 2.0) == {"ann"}
+    assert heard(found, 8.5) == {"ben"}
+    assert not heard(found, 4.0) & {"ann", "ben"}
+
+
+def test_the_truth_is_renamed_and_corrected() -> None:
+    """From 3 s to 5 s the second speaks, and from 4 s on the first as well."""
+    recording = embedded(Corrections((Claim(2.0, 2.6, "ann", Kind.ONLY), Claim(8.0, 8.4, "ben"))))
+    who = SpeakerSets(
+        np.stack(
+            [
+                (recording.cells[:, 0] < 2.9) | (recording.cells[:, 0] > 3.9),
+                (recording.cells[:, 0] > 2.9) & (recording.cells[:, 0] < 7.5),
+            ],
+            axis=1,
+        )
+    )
+    model = make("oracle", compose=mean).fit(recording.coarse, who)
+    free = decode_turns(recording, model, OPTIONS)
+    assert heard(free, 2.0) == {"SPEAKER_00"} and heard(free, 3.5) == {"SPEAKER_01"}
+    found = decode_corrected(free, recording, OPTIONS, least=2)
+    assert heard(found, 2.0) == heard(found, 1.5) == {"ann"}
+    assert heard(found, 3.5) == {"SPEAKER_01"}
+    assert heard(found, 4.5) == {"ann", "SPEAKER_01"}
+    assert heard(found, 8.2) == {"ann", "ben"}
 
 
 def test_what_a_person_says_is_certain() -> None:

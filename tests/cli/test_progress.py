@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from diarize.cli.progress import progress
+from diarize.cli.progress import board, progress
 
 
 @pytest.fixture
@@ -50,6 +50,29 @@ def test_a_bar_for_each_stage(
         assert text in screen
 
 
+def test_a_bar_for_all_files_and_one_for_each_that_is_worked_on(
+    terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, stream = terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    with board({"a": 30.0, "b": 10.0}) as bars:
+        assert bars is not None
+        bars.tell("a", "a[1]", "embedding", 1.0, 2.0)  # 60 % of three quarters of the time
+        bars.tell("b", "b", "activity", 0.0, 0.0)  # how long is not known yet
+        bars._bars.refresh()
+        bars.finish("a")
+        bars._bars.refresh()
+        bars.tell("b", "b", "something new", 1.0, 1.0)
+        bars.finish("b")
+        bars._bars.refresh()
+    screen = shown(seen, stream)
+    first, _, later = screen.partition("1 of 2 files")
+    for text in ("0 of 2 files", "a[1]: embedding", " 60%", " 45%", "b: activity", "  0%"):
+        assert text in first
+    assert " 75%" in later and "b: activity" in later and "a[1]" not in later
+    assert "100%" in screen.rpartition("2 of 2 files")[2]
+
+
 def test_results_stay_out_of_the_terminal(
     terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +96,6 @@ def test_nothing_elsewhere(
 ) -> None:
     if forced:  # as many build machines do, to have colours in their logs
         monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress() as hook:
-        assert hook is None
+    with progress() as hook, board({"a": 1.0}) as bars:
+        assert hook is bars is None
     assert capsys.readouterr() == ("", "")
