@@ -104,6 +104,34 @@ def test_a_border_lies_where_the_costs_cross():
     np.testing.assert_array_equal(refined[[0, 3]], cells(4)[[0, 3]])
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.booleans(), st.booleans(), st.floats(0.1, 2)), max_size=8
+    ),
+    st.integers(0, 2**32 - 1),
+)
+def test_borders_move_one_by_one(drawn, seed):
+    """Each to the zero of a line through two points, if it may, and if that lies between them."""
+    n = len(drawn)
+    costs = np.random.default_rng(seed).random((n, 3))
+    path = np.array([state for state, *_ in drawn], dtype=np.int64)
+    lengths = np.array([length for *_, length in drawn])
+    pauses = np.array([0.3 * apart for _, apart, *_ in drawn])
+    ends = np.cumsum(lengths + pauses)
+    where = np.stack([ends - lengths, ends], axis=1).reshape(-1, 2)
+    movable = np.array([may for _, _, may, _ in drawn], dtype=bool)[1:]
+    expected = where.copy()
+    for i in range(n - 1):
+        if pauses[i + 1] or path[i] == path[i + 1] or not movable[i]:
+            continue
+        before = costs[i, path[i]] - costs[i, path[i + 1]]
+        after = costs[i + 1, path[i]] - costs[i + 1, path[i + 1]]
+        if before < 0 < after:
+            middles = where[i : i + 2].mean(axis=1)
+            expected[i, 1] = expected[i + 1, 0] = np.interp(0, [before, after], middles)
+    np.testing.assert_allclose(cut_cells(where, costs, path, movable), expected, atol=1e-9)
+
+
 def test_borders_across_a_pause_stay():
     apart = np.array([[0.0, 0.5], [0.9, 1.4]])
     costs = np.array([[0.2, 0.5, 9], [0.5, 0.2, 9]])

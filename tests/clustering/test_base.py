@@ -2,13 +2,17 @@ import numpy as np
 import pytest
 
 from diarize.clustering.base import (
+    Clusterer,
     ConvergenceMonitor,
+    Regions,
+    SampledClusterer,
     SpeakerBounds,
     as_generator,
     check_integer,
     check_number,
     check_rows,
 )
+from diarize.sets import SpeakerSets
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_rows_whose_squares_leave_the_range_of_float32_are_widened():
     assert check_rows(np.zeros((3, 2), np.float32)).dtype == np.float32
     assert check_rows(np.zeros((0, 2), np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match=r"row 1 of X holds a value beyond 1e\+100"):
-        check_rows([[1.0], [-1e120]])
+        check_rows([[1.0, 0.0], [0.0, -1e120]])
 
 
 @pytest.mark.parametrize(
@@ -137,3 +141,82 @@ def test_a_seed_is_a_seed_whatever_its_kind():
     assert draw(np.random.RandomState(1)) == draw(np.random.RandomState(1))
     assert draw(np.random.RandomState(1)) != draw(np.random.RandomState(2))
     assert draw(None) != draw(None)
+
+
+class Signs(SampledClusterer):
+    """Rows below zero are one speaker, the others another; who is asked for first comes first."""
+
+    def __init__(self, *, sample_size=None, **options):
+        super().__init__(**options)
+        self.sample_size = sample_size
+
+    def _cluster(self, rows, bounds, generator):
+        self.seen_, self.bounds_ = rows, bounds
+        return Regions(
+            ids=(rows[:, 0] >= 0).astype(np.int64),
+            sets=SpeakerSets.from_labels([2, 0]),  # nobody is 1
+            centers=np.array([[-1.0], [1.0]]),
+            offsets=np.zeros(2),
+            centroids=np.array([[1.0], [9.0], [-1.0]]),
+        )
+
+
+def test_the_answer_of_a_clustering():
+    model = Signs(max_set_size=1)
+    assert model.fit_predict([[-2.0], [3.0], [-1.0]]).tolist() == [0, 1, 0]
+    assert model.sets_.to_lists() == [[0], [1], [0]]  # in order of first appearance
+    assert model.centroids_.tolist() == [[-1.0], [1.0]]
+    assert (model.n_speakers_, model.n_features_in_, model.sampled_) == (2, 1, None)
+    assert (model.bounds_.low, model.bounds_.high) == (1, 3)
+    nothing = Signs(max_set_size=1).fit(np.zeros((0, 1)))
+    assert (len(nothing.sets_), nothing.n_speakers_, nothing.centroids_.shape) == (0, 0, (0, 1))
+
+
+def test_the_rest_of_a_sample_goes_to_the_nearest_center():
+    rows = np.arange(-20.0, 20.0)[:, None] + 0.5
+    model = Signs(max_set_size=1, sample_size=5, random_state=0).fit(rows)
+    assert model.sampled_ == len(model.seen_) == 5
+    assert (np.diff(model.seen_[:, 0]) > 0).all()
+    assert model.bounds_.high == 5
+    assert model.sets_ == SpeakerSets.from_labels(np.repeat([0, 1], 20))
+    again = Signs(max_set_size=1, sample_size=5, random_state=0).fit(rows)
+    assert np.array_equal(again.seen_, model.seen_)
+    wide = Signs(max_set_size=1, sample_size=5, min_speakers=7).fit(rows)
+    assert (wide.sampled_, wide.bounds_.low, wide.bounds_.high) == (7, 7, 7)
+    for size in (40, 41, None):
+        assert Signs(max_set_size=1, sample_size=size).fit(rows).sampled_ is None
+    with pytest.raises(ValueError, match="sample_size must be an integer of at least 1, got 0"):
+        Signs(max_set_size=1, sample_size=0).fit(rows)
+
+
+def test_links_only_for_who_can_use_them():
+    rows = np.array([[-1.0], [1.0]])
+    for links in ({"must_link": [(0, 1)]}, {"cannot_link": np.array([[0, 1]])}):
+        with pytest.raises(ValueError, match=f"^Signs cannot use {next(iter(links))}$"):
+            Signs(max_set_size=1).fit(rows, **links)
+    assert Signs(max_set_size=1).fit(rows, must_link=[], cannot_link=None).n_speakers_ == 2
+
+    class Linked(Signs):
+        takes_links = True
+
+    assert Linked(max_set_size=1).fit(rows, must_link=[(0, 1)]).n_speakers_ == 2
+
+
+def test_sets_need_a_composition_and_few_speakers():
+    rows = np.zeros((500, 1))
+    with pytest.raises(ValueError, match=r"^max_set_size=2 needs a composition function"):
+        Signs().fit(rows)
+    with pytest.raises(ValueError, match="max_set_size must be an integer of at least 1, got 0"):
+        Signs(max_set_size=0).fit(rows)
+    assert Signs(max_speakers=500, compose=np.maximum).fit(rows).bounds_.high == 99
+
+    class Single(Signs):
+        finds_overlap = False
+
+    assert Single(max_speakers=500, compose=np.maximum).fit(rows).bounds_.high == 500
+
+
+def test_only_who_is_told_the_truth_needs_it():
+    assert not Signs().needs_truth
+    with pytest.raises(NotImplementedError):
+        Clusterer(max_set_size=1).fit([[1.0]])

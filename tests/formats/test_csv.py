@@ -36,8 +36,8 @@ def test_ends_of_lines_in_names_and_recordings_without_a_name() -> None:
     annotation = Annotation()
     annotation[Segment(0.5, 2.0)] = "Zoë\r\nB\rC"
     assert csv_text(annotation).partition("\n")[2] == '<NA>,0.500,2.000,"Zoë\nB\nC",\n'
-    text = "uri,start,end,speaker\n,0,1,ann\n"
-    assert read_csv(io.StringIO(text)) == {"input": [Turn(0.0, 1.0, "ann")]}
+    text = "uri,start,end,speaker\n,0,1,ann\n,1,1,ben\n"
+    assert read_csv(io.StringIO(text)) == {"input": [Turn(0.0, 1.0, "ann"), Turn(1.0, 1.0, "ben")]}
 
 
 def test_pandas_reads_it() -> None:

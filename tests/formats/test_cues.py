@@ -14,11 +14,12 @@ def test_blocks_ends_of_lines_and_settings() -> None:
     text = (
         "WEBVTT - talk\r\n\r\nNOTE two\r\nlines\r\n\r\n"
         "intro\r\n00:01.500 --> 01:00:02.000 align:start line:0\r\n- a\r\n- b\r\n\r\n \r\n"
-        "2\r\n100:00:01,5-->100:00:01,50\r\n"
+        "2\r\n100:00:01,5-->100:00:01,50\r\n\r\n00:01 --> 01:02\rc\r"
     )
     assert parse_cues("x", text) == [
         Cue(1.5, 3602.0, "- a\n- b", "align:start line:0", ("WEBVTT - talk", "NOTE two\nlines")),
         Cue(360001.5, 360001.5, ""),
+        Cue(1.0, 62.0, "c"),
     ]
 
 

@@ -55,6 +55,13 @@ def test_annotations_without_times_are_passed_over() -> None:
     assert [turn.start for turn in read_eaf(io.StringIO(text))["input"]] == [0.5, 1.0]
 
 
+def test_people_can_read_it() -> None:
+    lines = eaf_text(conversation()).splitlines()
+    assert lines[0] == '<?xml version="1.0" encoding="UTF-8"?>'
+    assert all(line.lstrip().startswith("<") for line in lines)
+    assert sum("<ANNOTATION_VALUE>" in line for line in lines) == 3
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [

@@ -63,6 +63,8 @@ def test_turns_are_read_again_with_their_confidence() -> None:
     assert read_json(io.StringIO(json_text(annotation, {}, sure))) == {
         "Gespräch": [Turn(0.0, 2.0, "Zoë"), Turn(1.0, 3.0, "Zoë", 0.877), Turn(2.5, 4.123, "Ann")]
     }
+    point = '{"turns": [{"start": 1, "end": 1, "speaker": "a", "confidence": 0}]}'
+    assert read_json(io.StringIO(point)) == {"input": [Turn(1.0, 1.0, "a", 0.0)]}
     assert read_json(io.StringIO('{"turns": []}')) == {"input": []}
 
 

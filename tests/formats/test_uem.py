@@ -6,7 +6,7 @@ import doctest
 import io
 
 import pytest
-from pyannote.core import Segment
+from pyannote.core import Segment, Timeline
 
 import diarize.formats.uem as uem
 from diarize.errors import InputError
@@ -25,6 +25,11 @@ def test_regions_are_joined_and_sorted() -> None:
     assert list(regions["b"]) == [Segment(5, 6)]
     assert uem_text(regions["a"]) == "a 1 0.000 13.000\na 1 20.500 30.000\n"
     assert read_uem(io.StringIO(uem_text(regions["a"]))) == {"a": regions["a"]}
+
+
+def test_a_recording_without_a_name_and_one_in_two_words() -> None:
+    assert uem_text(Timeline([Segment(0, 1)])) == "<NA> 1 0.000 1.000\n"
+    assert uem_text(Timeline([Segment(0, 1.5)], uri="a b")) == "a_b 1 0.000 1.500\n"
 
 
 @pytest.mark.parametrize(
