@@ -179,6 +179,8 @@ def test_the_rest_of_a_sample_goes_to_the_nearest_center():
     assert (np.diff(model.seen_[:, 0]) > 0).all()
     assert model.bounds_.high == 5
     assert model.sets_ == SpeakerSets.from_labels(np.repeat([0, 1], 20))
+    most = Signs(max_set_size=1, sample_size=39, random_state=0).fit(rows)
+    assert len(np.unique(most.seen_)) == 39
     again = Signs(max_set_size=1, sample_size=5, random_state=0).fit(rows)
     assert np.array_equal(again.seen_, model.seen_)
     wide = Signs(max_set_size=1, sample_size=5, min_speakers=7).fit(rows)

@@ -27,6 +27,8 @@ def test_pympi_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "talk.eaf"
     path.write_text(eaf_text(conversation()), encoding="utf-8")
     elan = Eaf(str(path))
+    needed = {"AUTHOR", "DATE", "FORMAT", "VERSION", "xmlns:xsi", "xsi:noNamespaceSchemaLocation"}
+    assert elan.adocument.keys() == needed  # by ELAN's schema
     for name in elan.get_tier_names():  # ELAN opens no tier of a type that is not there
         kind = elan.get_parameters_for_tier(name)["LINGUISTIC_TYPE_REF"]
         assert elan.get_parameters_for_linguistic_type(kind)["TIME_ALIGNABLE"] == "true"
