@@ -59,6 +59,12 @@ def test_the_number_of_speakers_is_inferred(make_world):
         assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
 
 
+def test_the_number_is_inferred_from_more_rows_than_there_may_be_speakers(make_world):
+    world = make_world(n=150, k=5, share=0.5)
+    model = CKM(compose=unit_mean, n_restarts=8, max_speakers=7, random_state=0).fit(world.rows)
+    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("penalty", [0.0, 0.05])
 def test_the_objective_never_rises(make_world, seed, penalty):
