@@ -175,6 +175,13 @@ def test_a_region_that_is_all_crumbs_stays():
     assert found == [(0.0, 0.1, 1), (5.0, 6.0, 0)]
 
 
+def test_the_longest_turn_is_kept_first() -> None:
+    sets = SpeakerSets.from_labels([0] * 5 + [1] + [0] * 5 + [2] * 2 + [0] * 3)
+    options = TimelineOptions(min_turn=0.25, min_gap=0.0)
+    found = turns(cells(16, 0.1), sets, options, 2)
+    assert [speaker for _, _, speaker in found] == [0, 2, 0]
+
+
 def literal_turns(
     where: np.ndarray, rows: list[set[int]], shortest: float, least: int
 ) -> list[set[int]]:

@@ -94,8 +94,8 @@ def test_rows_whose_squares_leave_the_range_of_float32_are_widened():
         (np.zeros((3, 0)), "X has no columns"),
         ([["a"]], "X must hold real numbers"),
         ([[1j]], "X must hold real numbers"),
-        ([[1.0], [-np.inf], [np.nan]], "row 1 of X holds an infinite value"),
-        ([[1.0, np.nan], [np.inf, 0.0]], "row 0 of X holds NaN"),
+        ([[1.0], [-np.inf], [np.nan]], "row 1 of X holds an infinite value$"),
+        ([[1.0, np.nan], [np.inf, 0.0]], "row 0 of X holds NaN$"),
         ([[np.inf], [-np.inf]], "row 0 of X holds an infinite value"),
     ],
 )

@@ -237,6 +237,13 @@ def test_speakers_without_rows_are_dropped_unless_their_number_is_given():
     assert CKM(min_speakers=3, max_set_size=1, random_state=0).fit(rows).n_speakers_ == 3
 
 
+def test_no_more_speakers_than_are_allowed(make_world):
+    rows = make_world(n=60, k=4).rows
+    options = {"compose": unit_mean, "n_restarts": 5, "random_state": 0}
+    assert CKM(max_speakers=2, **options).fit(rows).n_speakers_ == 2
+    assert CKM(min_speakers=5, max_speakers=6, **options).fit(rows).n_speakers_ in (5, 6)
+
+
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_as_many_speakers_as_asked_for_among_equal_rows(k):
     rows = np.ones((6, 2)) / 2**0.5

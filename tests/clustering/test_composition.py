@@ -87,6 +87,15 @@ def test_only_unit_vectors_are_brought_back_to_the_sphere():
     assert np.isclose(np.linalg.norm(compose_sets(unit_mean, parts, everyone)), 1)
 
 
+def test_a_pair_is_just_what_g_gives():
+    def nearly(a, b):
+        return 1.0005 * unit_mean(a, b)
+
+    parts = unit(np.random.default_rng(2).normal(size=(2, 4)))
+    composed = compose_sets(nearly, parts, np.ones((1, 2), dtype=bool))
+    assert np.allclose(composed[0], nearly(parts[0], parts[1]), atol=1e-12)
+
+
 def test_orders_that_cancel_leave_no_direction():
     def first_half(a, b):  # three orders, three unit vectors that add up to zero
         return np.where(np.abs(a[:, :1]) > 0, a, b)

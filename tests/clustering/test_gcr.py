@@ -172,6 +172,21 @@ def test_an_unknown_order_is_refused(make_world):
         GCR(order="x", compose=unit_mean).fit(make_world().rows)
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ({"set_penalty": -1}, "set_penalty must be a finite number of at least 0"),
+        ({"count_penalty": "x"}, "count_penalty must be a number"),
+        ({"threshold": float("nan")}, "threshold must be a finite number of at least 0"),
+        ({"n_base_clusters": 0}, "n_base_clusters must be an integer of at least 1"),
+        ({"sample_size": 1.5}, "sample_size must be an integer of at least 1"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(option, reason):
+    with pytest.raises(ValueError, match=reason):
+        GCR(compose=unit_mean).set_params(**option).fit(np.eye(3))
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 20])
 def test_the_number_of_speakers_is_kept_whatever_the_rows(k):
     rows = unit(np.random.default_rng(k).normal(size=(20, 3)))

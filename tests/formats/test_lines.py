@@ -88,6 +88,8 @@ def test_a_name_is_one_field(name: str) -> None:
 def test_long_texts_are_cut() -> None:
     assert shorten("a\nb") == r"'a\nb'"
     assert len(shorten("x" * 1000)) == 42
+    assert shorten("x" * 40) == repr("x" * 40)
+    assert shorten("x" * 41) == repr("x" * 37 + "...")
 
 
 def test_names_on_one_line() -> None:

@@ -101,6 +101,7 @@ def test_names_outside_ascii() -> None:
         ("SPEAKER my talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>", "11 fields"),
         ("SPAEKER talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>", "'SPAEKER' is no line type"),
         ("hello world", "'hello' is no line type"),
+        ("LEXEME", "'LEXEME' is no line type"),
         ("SPEAKER talk 1 zero 2.25 <NA> <NA> ann <NA> <NA>", "the start 'zero' is not a number"),
         ("SPEAKER talk 1 0,5 2.25 <NA> <NA> ann <NA> <NA>", "the start '0,5' is not a number"),
         ("SPEAKER talk 1 nan 2.25 <NA> <NA> ann <NA> <NA>", "the start 'nan' is not a number"),

@@ -63,6 +63,37 @@ def conversation() -> Annotation:
     return annotation
 
 
+def test_content() -> None:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0.5, 2.0)] = 'a"b'
+    assert (
+        textgrid_text(annotation)
+        == """File type = "ooTextFile"
+Object class = "TextGrid"
+
+xmin = 0
+xmax = 2.000
+tiers? <exists>
+size = 1
+item []:
+    item [1]:
+        class = "IntervalTier"
+        name = "a""b"
+        xmin = 0
+        xmax = 2.000
+        intervals: size = 2
+        intervals [1]:
+            xmin = 0.000
+            xmax = 0.500
+            text = ""
+        intervals [2]:
+            xmin = 0.500
+            xmax = 2.000
+            text = "a""b"
+"""
+    )
+
+
 def test_praat_opens_it(tmp_path: Path) -> None:
     path = tmp_path / "talk.TextGrid"
     path.write_text(textgrid_text(conversation()), encoding="utf-8")

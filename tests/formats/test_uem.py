@@ -38,6 +38,7 @@ def test_a_recording_without_a_name_and_one_in_two_words() -> None:
         ("a 1 0", "3 fields"),
         ("a 1 0 10 20", "5 fields"),
         ("a 1 x 10", "the start 'x' is not a number"),
+        ("a 1 0 y", "the end 'y' is not a number"),
         ("a 1 -1 10", "the start -1 is negative"),
         ("a 1 10 9.5", "the end 9.5 is before the start 10"),
     ],
