@@ -25,6 +25,7 @@ def test_blocks_ends_of_lines_and_settings() -> None:
 
 def test_a_file_may_end_in_the_middle_of_a_line() -> None:
     assert parse_cues("x", "1\n00:01,5 --> 00:02,05\nhello") == [Cue(1.5, 2.05, "hello")]
+    assert parse_cues("x", "0:00 --> 277777:46:40")[0].end == 1e9  # the largest of all times
 
 
 @given(st.integers(0, 10**9))

@@ -79,6 +79,11 @@ def test_what_is_no_time(text: str, reason: str) -> None:
         seconds(text, "the start")
 
 
+def test_nothing_at_all_has_a_name() -> None:
+    assert token("") == "<NA>"
+    assert token("a b\tc") == "a_b_c"
+
+
 @given(st.text())
 def test_a_name_is_one_field(name: str) -> None:
     assert split_fields(token(name)) == [token(name)]

@@ -161,6 +161,9 @@ def test_what_is_written() -> None:
         "SPEAKER my_talk 1 1.000 1.000 <NA> <NA> ann <NA> <NA>\n"
     )
     assert rttm_text(Annotation(uri="quiet")) == ""
+    nameless = Annotation()
+    nameless[Segment(0, 1)] = "a"
+    assert rttm_text(nameless).startswith("SPEAKER <NA> 1 0.000 ")
 
 
 def test_a_file_name_that_is_no_text_can_be_written() -> None:
