@@ -25,14 +25,14 @@ def test_what_audacity_writes() -> None:
         "\\\t200.000000\t3000.000000\r\n"  # the range of frequencies of a spectral selection
         "2.5\t2.5\ta point\r\n"
         "3\t4\t\r\n"
-        "5\t6\r7\t8\n"
+        "5\t6\r7\t8\tann\tb c\n"
     )
     assert read_audacity(io.StringIO(text)) == {
         "input": [
             Turn(0.5, 2.0, "ann"),
             Turn(3.0, 4.0, "<NA>"),
             Turn(5.0, 6.0, "<NA>"),
-            Turn(7.0, 8.0, "<NA>"),
+            Turn(7.0, 8.0, "ann b c"),
         ]
     }
 
