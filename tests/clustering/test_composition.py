@@ -147,6 +147,7 @@ def test_how_g_is_called_is_found_out_by_trying():
     assert examine(Narrow(4, 4, 4), 4).dtype == torch.float32
     assert examine(lopsided_unit, 4).dtype == torch.float64
     assert examine(np.maximum, 4).torch is None
+    assert examine(lambda a, b: torch.as_tensor(a + b).detach(), 4).torch is None  # no gradient
     assert examine(np.maximum, 4).by_value
     assert not examine(lambda a, b: unit(np.maximum(a, b)), 4).by_value
 

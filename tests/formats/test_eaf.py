@@ -30,6 +30,7 @@ def test_pympi_opens_it(tmp_path: Path) -> None:
     elan = Eaf(str(path))
     needed = {"AUTHOR", "DATE", "FORMAT", "VERSION", "xmlns:xsi", "xsi:noNamespaceSchemaLocation"}
     assert elan.adocument.keys() == needed  # by ELAN's schema
+    assert elan.header == {"MEDIA_FILE": "", "TIME_UNITS": "milliseconds"}
     assert datetime.fromisoformat(elan.adocument["DATE"]).tzinfo is not None
     for name in elan.get_tier_names():  # ELAN opens no tier of a type that is not there
         kind = elan.get_parameters_for_tier(name)["LINGUISTIC_TYPE_REF"]
