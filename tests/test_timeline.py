@@ -175,6 +175,12 @@ def test_a_region_that_is_all_crumbs_stays():
     assert found == [(0.0, 0.1, 1), (5.0, 6.0, 0)]
 
 
+def test_crumbs_at_the_beginning_go_to_the_turn_after() -> None:
+    sets = SpeakerSets.from_labels([1, 2, 1] + [0] * 5)
+    options = TimelineOptions(min_turn=0.25, min_gap=0.0)
+    assert turns(cells(8, 0.1), sets, options) == [(0.0, pytest.approx(0.8), 0)]
+
+
 def test_the_longest_turn_is_kept_first() -> None:
     sets = SpeakerSets.from_labels([0] * 5 + [1] + [0] * 5 + [2] * 2 + [0] * 3)
     options = TimelineOptions(min_turn=0.25, min_gap=0.0)

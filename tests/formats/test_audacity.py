@@ -42,6 +42,7 @@ def test_what_audacity_writes() -> None:
     [
         ("1.0 2.0 ann", "line 2: no label"),
         ("x\t2\tann", "line 2: the start 'x' is not a number"),
+        ("1\ty\tann", "line 2: the end 'y' is not a number"),
         ("3\t2\tann", "line 2: the end 2 is before the start 3"),
     ],
 )

@@ -54,7 +54,10 @@ def plain() -> bytes:
         (archive(x=VECTORS), "no array 'embeddings'"),
         (archive(embeddings=VECTORS[0]), "'embeddings' is no table of numbers"),
         (archive(embeddings=VECTORS.astype(str)), "'embeddings' is no table of numbers"),
-        (archive(embeddings=np.array([[1.0], [np.nan]])), "row 1 of 'embeddings' holds values"),
+        (
+            archive(embeddings=np.array([[1.0, 2.0], [3.0, np.nan]])),
+            "row 1 of 'embeddings' holds values",
+        ),
         (archive(embeddings=VECTORS, model=np.zeros(2)), "'model' is no text"),
         (archive(embeddings=VECTORS, model=3), "'model' is no text"),
         (archive(embeddings=VECTORS, model_sha256=["a", "b"]), "'model_sha256' is no text"),

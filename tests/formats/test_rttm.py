@@ -81,8 +81,8 @@ def test_other_types_are_passed_over_and_still_name_the_recording() -> None:
     ],
 )  # fmt: skip
 def test_all_types_of_the_standard_are_known(kind: str) -> None:
-    for written in (kind, kind.lower()):
-        assert list(read_rttm(io.StringIO(f"{written} a 1 0 3 <NA> <NA> <NA> <NA>\n"))) == ["a"]
+    for line in (f"{kind} a 1 0 3 <NA> <NA> <NA> <NA>", f"{kind.lower()} a"):
+        assert list(read_rttm(io.StringIO(line))) == ["a"]
 
 
 def test_names_outside_ascii() -> None:
@@ -121,6 +121,11 @@ def test_a_wrong_line_is_refused_with_its_place(tmp_path: Path, line: str, reaso
     message = str(caught.value)
     assert message.startswith(f"{path}, line 4: {reason}")
     assert "\n" not in message
+
+
+def test_a_line_without_anything_is_no_turn() -> None:
+    with pytest.raises(ValueError, match=r"^'' is no line type of RTTM"):
+        rttm.RttmLine.parse(" ")
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

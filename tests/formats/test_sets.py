@@ -24,6 +24,11 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_sets(path) == sets
 
 
+def test_the_largest_index(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"sets": [[9999]]}')
+    assert read_sets(tmp_path / "x.json").to_lists() == [[9999]]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -33,6 +38,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ('{"sets": [[0], 1]}', "entry 1 of 'sets' is no list of speaker indices"),
         ('{"sets": [[0.5]]}', "entry 0 of 'sets' is no list of speaker indices"),
         ('{"sets": [[true]]}', "entry 0 of 'sets' is no list of speaker indices"),
+        ('{"sets": [[0], [3, 10000]]}', "entry 1 of 'sets' has an index of 10000 or more"),
         ('{"sets": [[-1]]}', "a speaker index cannot be negative"),
     ],
 )
