@@ -19,7 +19,7 @@ from diarize.activity.regions import clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.errors import InputError
 from diarize.pipeline import Activity, Diarization, Hook
-from diarize.timeline import TimelineOptions
+from diarize.timeline import TimelineOptions, regions_of
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -73,10 +73,9 @@ def diarize_channels(
         own = close_gaps(own, options.min_gap)
         turns.append(own[own[:, 1] - own[:, 0] >= options.min_turn])
     annotation = _annotation(turns, recording.uri)
-    spoken = annotation.get_timeline().support()
     return Diarization(
         annotation=annotation,
-        speech=np.array([[s.start, s.end] for s in spoken], np.float64).reshape(-1, 2),
+        speech=regions_of(annotation.get_timeline().support()),
         windows=0,
         duration=recording.duration,
         device="cpu",

@@ -19,7 +19,7 @@ from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation, Segment
+    from pyannote.core import Annotation, Segment, Timeline
 
 Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
@@ -275,6 +275,11 @@ def tracks(
 
     names = name_turns(found) if names is None else names
     return [(Segment(begin, end), names[speaker]) for begin, end, speaker in found]
+
+
+def regions_of(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
+    """Begin and end of each segment, seconds, in order of time; disjoint if they are."""
+    return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)
 
 
 def annotate(found: Sequence[Turn], uri: str, names: Mapping[int, str] | None = None) -> Annotation:

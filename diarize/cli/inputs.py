@@ -106,7 +106,6 @@ class Turns:
 
     def speech(self, recording: Recording, hook: Any = None) -> Any:
         """Give the regions in which somebody has a turn, as a detector of speech does."""
-        import numpy as np
+        from diarize.timeline import regions_of
 
-        spoken = self.of(recording.uri).get_timeline().support()
-        return np.array([[s.start, s.end] for s in spoken], np.float64).reshape(-1, 2)
+        return regions_of(self.of(recording.uri).get_timeline().support())

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.errors import InputError
-from diarize.timeline import Turn
+from diarize.timeline import Turn, regions_of
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Timeline
@@ -136,7 +136,7 @@ class Corrections:
     @property
     def speech(self) -> Float64[np.ndarray, "m 2"]:
         """Where somebody is heard: sorted regions that do not touch, seconds."""
-        return _regions(_timeline([claim for claim in self.claims if claim.speaks]))
+        return regions_of(_timeline([claim for claim in self.claims if claim.speaks]))
 
     @property
     def borders(self) -> Float64[np.ndarray, " b"]:
@@ -149,7 +149,7 @@ class Corrections:
 
         known = Timeline([Segment(begin, end) for begin, end in speech])
         claimed = _timeline([claim for claim in self.claims if claim.speaks])
-        return _regions(claimed.extrude(known) if known else claimed)
+        return regions_of(claimed.extrude(known) if known else claimed)
 
     def patch(self, found: Sequence[Turn], names: Sequence[str]) -> list[Turn]:
         """Cut and lengthen turns such that every claim holds, to the instant.
@@ -185,7 +185,3 @@ def _timeline(claims: Sequence[Claim]) -> Timeline:
     from pyannote.core import Segment, Timeline
 
     return Timeline([Segment(claim.start, claim.end) for claim in claims]).support()
-
-
-def _regions(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
-    return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)

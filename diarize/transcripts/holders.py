@@ -9,6 +9,7 @@ from jaxtyping import Float64
 from pyannote.core import Segment, Timeline
 
 from diarize.formats.turns import Turn, exclusive
+from diarize.timeline import regions_of
 
 _DECIMALS = 6  # of seconds, below which two shares are one
 
@@ -50,7 +51,7 @@ def _shares(
 def _regions(turns: Iterable[Turn], name: str) -> Float64[np.ndarray, "m 2"]:
     """Where a speaker speaks: disjoint, in order of time."""
     own = Timeline(Segment(turn.start, turn.end) for turn in turns if turn.speaker == name)
-    return np.array([[s.start, s.end] for s in own.support()], np.float64).reshape(-1, 2)
+    return regions_of(own.support())
 
 
 def _held(

@@ -22,6 +22,7 @@ from diarize.clustering import make
 from diarize.embedding import embed_windows, load_model, place_windows
 from diarize.formats.rttm import read_rttm
 from diarize.refinement import STEP, WINDOW
+from diarize.timeline import regions_of
 
 MOST = 8  # speakers looked for
 REFERENCES = 4  # sets of rows without clusters, for the gap statistic
@@ -33,8 +34,7 @@ def read_conversations(folder: Path, model: Any) -> list[tuple[int, np.ndarray]]
     found = []
     for path in sorted(folder.glob("*.rttm")):
         (reference,) = read_rttm(path).values()
-        speech = reference.get_timeline().support()
-        regions = np.array([(segment.start, segment.end) for segment in speech])
+        regions = regions_of(reference.get_timeline().support())
         windows, _ = place_windows(regions, WINDOW, STEP)
         vectors = embed_windows(model, open_recording(path.with_suffix(".flac")), windows)
         found.append((len(reference.labels()), vectors))

@@ -151,3 +151,22 @@ def test_a_small_run(folder: Path, shared_dir: Path, tmp_path: Path) -> None:
         assert list(scores["files"]) == ["conversation_000", "conversation_001"]
         assert 0 <= scores["total"]["der"] < 1
     assert "`ckm` has a lower DER than `ac` in " in done.stdout
+
+
+def test_the_budget_of_errors(
+    recipe_module: Callable[[str], ModuleType],
+    repo_root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    budget = recipe_module("conversations/budget.py")
+    for ending in ("flac", "rttm"):  # the name is all that says what it is made of
+        source = repo_root / "egs" / f"conversation.{'ogg' if ending == 'flac' else ending}"
+        (tmp_path / f"one.{ending}").write_bytes(source.read_bytes())
+    budget.main(tmp_path, ["ac"])
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[0][2:] for row in rows] == ["the reference's"] * 3 + ["detected"] * 3
+    assert [row[2] for row in rows] == ["`ac`", "`ac`", "`oracle`"] * 2
+    der = [float(row[3]) for row in rows]
+    assert der[2] < der[5] < der[3]  # with the true sets; and detected; and clustered
+    assert float(rows[2][6].rstrip(" |")) == 0.0

@@ -1,0 +1,71 @@
+"""Where the error comes from: what is left when a stage is told the truth.
+
+    python recipes/conversations/budget.py CONVERSATIONS [BACKEND...]
+
+CONVERSATIONS is what `diarize simulate` wrote. Speech is the reference's or detected, the number of
+speakers the true one or inferred; `oracle` is the clustering that knows the true sets. DER has no
+collar, overlap is scored, and its parts are of all conversations together.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyannote.core import Annotation
+
+from diarize import Diarizer
+from diarize.formats.rttm import read_rttm
+from diarize.scoring.der import speaker_time
+from diarize.scoring.elements import decompose
+from diarize.timeline import regions_of
+
+
+def main(folder: Path, backends: list[str]) -> None:
+    """Print a row for each combination."""
+    print(
+        "| speech regions | number of speakers | backend | DER | missed | false alarm | confusion |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    conversations = list(read_conversations(folder))
+    for regions in ("the reference's", "detected"):
+        embedded = [
+            (Diarizer(activity=speech if regions != "detected" else None).embed(path), reference)
+            for path, reference, speech in conversations
+        ]
+        for number, backend in [
+            *(("true", name) for name in backends),
+            *(("inferred", name) for name in backends),
+            ("", "oracle"),
+        ]:
+            parts = error_parts(embedded, backend, number == "true")
+            cells = " | ".join(f"{100 * part:.1f}" for part in (parts.sum(), *parts))
+            print(f"| {regions} | {number} | `{backend}` | {cells} |")
+
+
+def read_conversations(folder: Path) -> Iterator[tuple[Path, Annotation, np.ndarray]]:
+    """Recordings, their true turns, and where somebody speaks in them."""
+    for path in sorted(folder.glob("*.rttm")):
+        (reference,) = read_rttm(path).values()
+        yield path.with_suffix(".flac"), reference, regions_of(reference.get_timeline().support())
+
+
+def error_parts(
+    embedded: list[tuple[Any, Annotation]], backend: str, told_number: bool
+) -> np.ndarray:
+    """What is missed, what is heard where nobody speaks, and confused: shares of speech."""
+    times = np.zeros(4)
+    for one, reference in embedded:
+        number = len(reference.labels()) if told_number else None
+        diarizer = Diarizer(backend=backend, n_speakers=number)
+        estimator, _ = diarizer.cluster(one, reference if diarizer.needs_reference else None)
+        times += speaker_time(decompose(reference, diarizer.decode(one, estimator)))
+    speech, *wrong = times
+    return np.array(wrong) / speech
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:] or ["ckm", "ac"])
