@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,15 @@ from diarize.audio.recording import Source
 from diarize.cache import Cache, cache_key
 from diarize.corrections import Corrections
 from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
+from diarize.diarization import Diarization
 from diarize.errors import InputError
-from diarize.formats.turns import annotated, exclusive, written_turns
 from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, rename, voiceprints
+from diarize.voiceprints import Voiceprints, voiceprints
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation, Segment
+    from pyannote.core import Annotation
 
     from diarize.embedding import CompositionalEmbedding
 
@@ -33,43 +33,6 @@ Activity = Callable[..., Float64[np.ndarray, "m 2"]]
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
-
-
-@dataclass(frozen=True)
-class Diarization:
-    """What was found in one recording.
-
-    Attributes:
-        annotation: who spoke when.
-        speech: regions of speech, seconds.
-        windows: how many windows were clustered.
-        duration: seconds of audio that were read.
-        device: what f ran on.
-        notes: what a person should know of how it was found.
-        voices: what each speaker sounds like, by first appearance.
-        confidence: for each segment and track of the annotation, the probability that its speaker
-            is heard at an instant drawn from it.
-    """
-
-    annotation: Annotation
-    speech: Float64[np.ndarray, "m 2"]
-    windows: int
-    duration: float
-    device: str
-    notes: tuple[str, ...] = ()
-    voices: Voiceprints = field(default_factory=Voiceprints)
-    confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
-
-    def renamed(self, names: Mapping[str, str]) -> Diarization:
-        """Call the speakers otherwise; those without a new name keep theirs."""
-        annotation, voices = rename(self.annotation, self.voices, names)
-        return replace(self, annotation=annotation, voices=voices)
-
-    def exclusive(self) -> Diarization:
-        """Give each instant to one speaker, the one whose turn began first; to the millisecond."""
-        turns = exclusive(written_turns(self.annotation, self.confidence))
-        annotation, confidence = annotated(turns, self.annotation.uri)
-        return replace(self, annotation=annotation, confidence=confidence)
 
 
 @dataclass(kw_only=True)

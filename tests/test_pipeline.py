@@ -18,7 +18,7 @@ from diarize.activity import whole
 from diarize.audio import open_recording
 from diarize.cache import Cache
 from diarize.errors import InputError
-from diarize.pipeline import Diarization, Diarizer, sets_at
+from diarize.pipeline import Diarizer, sets_at
 
 
 @pytest.fixture
@@ -256,14 +256,3 @@ def test_a_cache_saves_the_front_end_and_changes_nothing(
     weights.write_bytes(tiny_weights.read_bytes())
     replace(kept, model=weights)(whole_file)  # another name, the same weights
     assert len(heard) == before + 1
-
-
-def test_without_overlap() -> None:
-    annotation = Annotation(uri="talk")
-    annotation[Segment(0, 2), "x"] = "a"
-    annotation[Segment(1, 3), "y"] = "b"
-    sure = {(Segment(0, 2), "x"): 0.75, (Segment(1, 3), "y"): 0.5}
-    found = Diarization(annotation, np.zeros((0, 2)), 1, 3.0, "cpu", confidence=sure).exclusive()
-    assert turns(found.annotation) == [(0.0, 2.0, "a"), (2.0, 3.0, "b")]
-    assert found.annotation.uri == "talk"
-    assert list(found.confidence.values()) == [0.75, 0.5]

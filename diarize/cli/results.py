@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.cli.gather import Entry
     from diarize.cli.targets import Targets
-    from diarize.pipeline import Diarization, Diarizer, Hook
+    from diarize.diarization import Diarization
+    from diarize.pipeline import Diarizer, Hook
     from diarize.voiceprints import Voiceprints
 
 

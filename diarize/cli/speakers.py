@@ -12,7 +12,8 @@ import numpy as np
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from diarize.pipeline import Diarization, Diarizer
+    from diarize.diarization import Diarization
+    from diarize.pipeline import Diarizer
 
 
 def require_export(path: Path, out: str, inputs: Sequence[str]) -> None:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from diarize.audio import Recording
+from diarize.diarization import Diarization
 from diarize.embedding import load_model
-from diarize.pipeline import Diarization
 from diarize.training import adaptation
 from diarize.training.held import HeldSpeech, read_spans
 

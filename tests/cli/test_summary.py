@@ -7,7 +7,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.cli.summary import print_summary
-from diarize.pipeline import Diarization
+from diarize.diarization import Diarization
 
 
 def found(annotation: Annotation) -> Diarization:

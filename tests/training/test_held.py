@@ -9,7 +9,8 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.audio import open_recording
-from diarize.pipeline import Diarization, Diarizer
+from diarize.diarization import Diarization
+from diarize.pipeline import Diarizer
 from diarize.training.held import HeldSpeech, held_spans, held_speech, read_spans
 
 

@@ -1,0 +1,53 @@
+"""What was found in one recording: its turns, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize.formats.turns import annotated, exclusive, written_turns
+from diarize.voiceprints import Voiceprints, rename
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation, Segment
+
+
+@dataclass(frozen=True)
+class Diarization:
+    """What was found in one recording.
+
+    Attributes:
+        annotation: who spoke when.
+        speech: regions of speech, seconds.
+        windows: how many windows were clustered.
+        duration: seconds of audio that were read.
+        device: what f ran on.
+        notes: what a person should know of how it was found.
+        voices: what each speaker sounds like, by first appearance.
+        confidence: for each segment and track of the annotation, the probability that its speaker
+            is heard at an instant drawn from it.
+    """
+
+    annotation: Annotation
+    speech: Float64[np.ndarray, "m 2"]
+    windows: int
+    duration: float
+    device: str
+    notes: tuple[str, ...] = ()
+    voices: Voiceprints = field(default_factory=Voiceprints)
+    confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
+
+    def renamed(self, names: Mapping[str, str]) -> Diarization:
+        """Call the speakers otherwise; those without a new name keep theirs."""
+        annotation, voices = rename(self.annotation, self.voices, names)
+        return replace(self, annotation=annotation, voices=voices)
+
+    def exclusive(self) -> Diarization:
+        """Give each instant to one speaker, the one whose turn began first; to the millisecond."""
+        turns = exclusive(written_turns(self.annotation, self.confidence))
+        annotation, confidence = annotated(turns, self.annotation.uri)
+        return replace(self, annotation=annotation, confidence=confidence)

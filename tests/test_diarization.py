@@ -1,0 +1,39 @@
+"""What was found in a recording, renamed and without overlap."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyannote.core import Annotation, Segment
+
+from diarize.diarization import Diarization
+from diarize.voiceprints import Voiceprints
+
+
+def found() -> Diarization:
+    """Two who overlap for a second."""
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0, 2), "x"] = "a"
+    annotation[Segment(1, 3), "y"] = "b"
+    sure = {(Segment(0, 2), "x"): 0.75, (Segment(1, 3), "y"): 0.5}
+    voices = Voiceprints(("a", "b"), np.eye(4, dtype=np.float32)[:2])
+    return Diarization(
+        annotation, np.array([[0.0, 3.0]]), 1, 3.0, "cpu", voices=voices, confidence=sure
+    )
+
+
+def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
+    return [(s.start, s.end, label) for s, _, label in annotation.itertracks(yield_label=True)]
+
+
+def test_without_overlap() -> None:
+    exclusive = found().exclusive()
+    assert turns(exclusive.annotation) == [(0.0, 2.0, "a"), (2.0, 3.0, "b")]
+    assert exclusive.annotation.uri == "talk"
+    assert list(exclusive.confidence.values()) == [0.75, 0.5]
+
+
+def test_other_names_for_some() -> None:
+    renamed = found().renamed({"a": "anna"})
+    assert turns(renamed.annotation) == [(0, 2, "anna"), (1, 3, "b")]
+    assert renamed.voices.names == ("anna", "b")
+    assert renamed.confidence == found().confidence
