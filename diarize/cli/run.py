@@ -137,7 +137,8 @@ def run(
         require_folder(cache)
     if export_speakers is not None:
         require_export(export_speakers, out, sources)
-    if link_speakers or export_speakers or reference or corrections or Path(vad).suffix == ".rttm":
+    speech_is_told = vad not in ("silero", "none")
+    if link_speakers or export_speakers or reference or corrections or speech_is_told:
         require_distinct(entries, "which of them a name means cannot be told")
     if dask is not None:
         require_dask(jobs)

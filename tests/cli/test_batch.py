@@ -130,9 +130,12 @@ def test_what_depends_on_all_recordings_is_done_again(
 
 
 def test_names_that_could_mean_two_recordings_are_refused(run: Run, corpus: Path) -> None:
-    run(corpus, "--link-speakers", "--out", corpus / "out").assert_refused(
-        "two inputs are named a: which of them a name means cannot be told"
-    )
+    speech = corpus / "speech.csv"  # in any of the formats
+    speech.write_text("file,start,end,speaker\na,0,1,x\n")
+    for option in (["--link-speakers"], ["--vad", speech]):
+        run(corpus, *option, "--out", corpus / "out").assert_refused(
+            "two inputs are named a: which of them a name means cannot be told"
+        )
     run(corpus).assert_refused("two inputs are named a: their results would be one")
 
 
