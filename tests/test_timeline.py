@@ -181,6 +181,16 @@ def test_crumbs_at_the_beginning_go_to_the_turn_after() -> None:
     assert turns(cells(8, 0.1), sets, options) == [(0.0, pytest.approx(0.8), 0)]
 
 
+def test_crumbs_beside_pauses_and_silence() -> None:
+    """Each goes to the only neighbour who speaks, whatever is beyond."""
+    edges = [(0.0, 0.1), (0.1, 1.1), (2.0, 2.1), (2.1, 3.1), (3.1, 4.1), (4.1, 5.1), (5.1, 5.2)]
+    sets = SpeakerSets.from_labels([1, 0, 1, 0, -1, 0, 1])
+    found = turns(np.array(edges), sets, TimelineOptions(min_turn=0.25, min_gap=0.0))
+    assert found == [(0.0, 1.1, 0), (2.0, 3.1, 0), (4.1, 5.2, 0)]
+    last = turns(np.array(edges[:4]), sets[:4], TimelineOptions(min_turn=0.25, min_gap=0.0))
+    assert last == [(0.0, 1.1, 0), (2.0, 3.1, 0)]
+
+
 def test_the_longest_turn_is_kept_first() -> None:
     sets = SpeakerSets.from_labels([0] * 5 + [1] + [0] * 5 + [2] * 2 + [0] * 3)
     options = TimelineOptions(min_turn=0.25, min_gap=0.0)
