@@ -60,6 +60,14 @@ def test_annotations_without_times_are_passed_over() -> None:
     assert [turn.start for turn in read_eaf(io.StringIO(text))["input"]] == [0.5, 1.0]
 
 
+def test_a_tier_without_a_name() -> None:
+    text = eaf_text(conversation()).replace(' TIER_ID="Zoë B"', "")
+    assert {turn.speaker for turn in read_eaf(io.StringIO(text))["input"]} == {
+        '<Ann> & "A"',
+        "<NA>",
+    }
+
+
 def test_people_can_read_it() -> None:
     lines = eaf_text(conversation()).splitlines()
     assert lines[0] == '<?xml version="1.0" encoding="UTF-8"?>'

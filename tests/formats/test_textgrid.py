@@ -54,27 +54,13 @@ Object class = "TextGrid"
 '''
 
 
-def conversation() -> Annotation:
-    annotation = Annotation(uri="talk")
-    annotation[Segment(0.5, 2.0), 0] = 'Ann "A" !'
-    annotation[Segment(1.0, 3.25), 1] = "Zoë"
-    annotation[Segment(2.0, 2.5), 2] = 'Ann "A" !'  # touches her turn before
-    annotation[Segment(3.0, 4.0), 3] = "Zoë"  # overlaps his own
-    return annotation
-
-
-def test_content() -> None:
-    annotation = Annotation(uri="talk")
-    annotation[Segment(0.5, 2.0)] = 'a"b'
-    assert (
-        textgrid_text(annotation)
-        == """File type = "ooTextFile"
+CONTENT = """File type = "ooTextFile"
 Object class = "TextGrid"
 
 xmin = 0
 xmax = 2.000
 tiers? <exists>
-size = 1
+size = 2
 item []:
     item [1]:
         class = "IntervalTier"
@@ -90,8 +76,41 @@ item []:
             xmin = 0.500
             xmax = 2.000
             text = "a""b"
+    item [2]:
+        class = "IntervalTier"
+        name = "c"
+        xmin = 0
+        xmax = 2.000
+        intervals: size = 3
+        intervals [1]:
+            xmin = 0.000
+            xmax = 1.500
+            text = ""
+        intervals [2]:
+            xmin = 1.500
+            xmax = 1.750
+            text = "c"
+        intervals [3]:
+            xmin = 1.750
+            xmax = 2.000
+            text = ""
 """
-    )
+
+
+def conversation() -> Annotation:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0.5, 2.0), 0] = 'Ann "A" !'
+    annotation[Segment(1.0, 3.25), 1] = "Zoë"
+    annotation[Segment(2.0, 2.5), 2] = 'Ann "A" !'  # touches her turn before
+    annotation[Segment(3.0, 4.0), 3] = "Zoë"  # overlaps his own
+    return annotation
+
+
+def test_content() -> None:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0.5, 2.0)] = 'a"b'
+    annotation[Segment(1.5, 1.75)] = "c"
+    assert textgrid_text(annotation) == CONTENT
 
 
 def test_praat_opens_it(tmp_path: Path) -> None:

@@ -317,8 +317,8 @@ def main() -> None:
     modules, survivors = arguments.modules, set()
     if arguments.again:
         logged = [json.loads(line) for line in arguments.again.read_text("utf-8").splitlines()]
-        survivors = {(o["module"], o["fault"]) for o in logged if o["end"] == "survived"}
-        modules = sorted({module for module, _ in survivors})
+        survivors = {(o["module"], o["line"], o["fault"]) for o in logged if o["end"] == "survived"}
+        modules = sorted({module for module, *_ in survivors})
     total: Counter[str] = Counter()
     chosen: list[Mutant] = []
     generator = random.Random(arguments.seed)
@@ -326,7 +326,7 @@ def main() -> None:
         found = mutants(module)
         total[module] = len(found)
         if arguments.again:
-            found = [mutant for mutant in found if (module, mutant.fault) in survivors]
+            found = [m for m in found if (module, m.line, m.fault) in survivors]
         elif arguments.each and arguments.each < len(found):
             found = generator.sample(found, arguments.each)
         chosen += found
