@@ -63,6 +63,7 @@ def test_a_file_needs_no_more_than_a_backend(tmp_path: Path) -> None:
         ({"backend": "ckn"}, "did you mean ckm"),
         ({"backend": "ckm", "params": [1]}, "'params' must map"),
         ({"backend": "ckm", "params": {"tolerance": 1}}, "no option 'tolerance'"),
+        ({"backend": "ckm", "params": {"name": "x"}}, "no option 'name'"),
         ({"backend": "ckm", "params": {"set_penalty": [1, 2]}}, "option set_penalty is no finite"),
         ('{"backend": "ckm", "params": {"set_penalty": NaN}}', "option set_penalty is no finite"),
         ({"backend": "ckm", "params": {"random_state": 1}}, "cannot hold random_state"),

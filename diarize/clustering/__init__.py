@@ -30,7 +30,7 @@ BACKENDS: dict[str, str] = {
 """Name -> "module:Class"."""
 
 
-def make(name: str, **params: Any) -> Any:
+def make(name: str, /, **params: Any) -> Any:
     """The clustering of that name, an estimator that has not been fitted.
 
     Raises:

@@ -77,6 +77,7 @@ def test_the_model_that_the_file_names(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--backend", "ckn"], "did you mean ckm"),
         (["-p", "n_initt=3"], "no option 'n_initt'"),
+        (["-p", "name=3"], "no option 'name'"),
         (["-p", "n_speakers=3"], "-p n_speakers: use --num-speakers"),
         (["--num-speakers", "11", "--compose", "max"], "11 speakers asked for"),
         (["--num-speakers", "0", "--compose", "max"], "--num-speakers"),
