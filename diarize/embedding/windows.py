@@ -118,8 +118,9 @@ def frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.nd
 class Batches:
     """Windows of equal length wait for one another and go through f together.
 
-    On a CPU, each of torch's threads takes a batch of its own: two threads in one small LSTM gain
-    little. Meanwhile the next windows are read. When the block ends, all of them are embedded.
+    On a CPU, each of torch's threads takes a full batch of its own while the next windows are read:
+    two threads in one LSTM gain less. Where no batch becomes full, as in live speech, no threads
+    are begun. When the block ends, all windows are embedded.
 
     Args:
         model: f and g.
@@ -132,7 +133,7 @@ class Batches:
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
         self.torch_threads = torch.get_num_threads()
         self.most = self.torch_threads if self.device.type == "cpu" else 1  # batches at a time
-        self.pool = ThreadPoolExecutor(self.most, initializer=torch.set_num_threads, initargs=(1,))
+        self.pool: ThreadPoolExecutor | None = None
         self.running: deque[Future[None]] = deque()
 
     def __enter__(self) -> Batches:
@@ -142,12 +143,16 @@ class Batches:
         try:
             if kind is None:
                 for rows, windows in self.waiting.values():
-                    self._submit(rows, windows)
+                    if self.pool is None:
+                        self._embed(rows, windows)
+                    else:
+                        self._submit(self.pool, rows, windows)
                 while self.running:
                     self.running.popleft().result()
         finally:
-            self.pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(self.torch_threads)
+            if self.pool is not None:
+                self.pool.shutdown(cancel_futures=True)
+                torch.set_num_threads(self.torch_threads)
 
     def add(self, row: int, frames: Float32[np.ndarray, "frames coefficients"]) -> None:
         """Take in the window of a row."""
@@ -155,12 +160,16 @@ class Batches:
         rows.append(row)
         windows.append(frames)
         if len(rows) == BATCH:
-            self._submit(*self.waiting.pop(len(frames)))
+            if self.pool is None:
+                self.pool = ThreadPoolExecutor(
+                    self.most, initializer=torch.set_num_threads, initargs=(1,)
+                )
+            self._submit(self.pool, *self.waiting.pop(len(frames)))
 
-    def _submit(self, rows: list[int], windows: list[np.ndarray]) -> None:
+    def _submit(self, pool: ThreadPoolExecutor, rows: list[int], windows: list[np.ndarray]) -> None:
         while len(self.running) > self.most:  # no more are held than are worked on, and one
             self.running.popleft().result()
-        self.running.append(self.pool.submit(self._embed, rows, windows))
+        self.running.append(pool.submit(self._embed, rows, windows))
 
     def _embed(self, rows: list[int], windows: list[np.ndarray]) -> None:
         features = torch.from_numpy(subtract_mean(np.stack(windows))).to(self.device)
