@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from diarize.clustering.hadamard import Matrices
 from diarize.sets import SpeakerSets
 
 Compose = Callable[[Any, Any], Any]
@@ -26,8 +27,6 @@ PLAIN: dict[str, Compose] = {
     "mean": lambda a, b: (a + b) / 2,
 }
 """Compositions that need no model; averaged over the orders, `mean` of any set is its mean."""
-
-Matrices = tuple[Float64[np.ndarray, "p p"], Float64[np.ndarray, "p p"]]
 
 
 @runtime_checkable

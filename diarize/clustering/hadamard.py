@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float64
 
+Matrices = tuple[Float64[np.ndarray, "p p"], Float64[np.ndarray, "p p"]]
+
 TINY = 1e-12
 """Shorter vectors have no direction, and are left as they are."""
 
@@ -24,10 +26,11 @@ class HadamardPairs:
 
     def __init__(
         self,
-        matrices: tuple[Float64[np.ndarray, "p p"], Float64[np.ndarray, "p p"]],
+        matrices: Matrices,
         sets: Bool[np.ndarray, "m k"],
     ) -> None:
         self._w1, self._w2 = matrices
+        self._n_sets = len(sets)
         single = sets.sum(axis=1) == 1
         self._single_rows = np.flatnonzero(single)
         self._singles = sets[single].argmax(axis=1)
@@ -35,11 +38,12 @@ class HadamardPairs:
         pairs = sets[~single]
         self._left = pairs.argmax(axis=1)
         self._right = pairs.shape[1] - 1 - pairs[:, ::-1].argmax(axis=1)
-        # Sums over the rows that a speaker is in, as products: (k, m).
+        # Sums over the rows that a speaker is in, as products: (k, rows).
         numbers = np.arange(sets.shape[1])[:, None]
         self._of_left = (numbers == self._left).astype(float)
         self._of_right = (numbers == self._right).astype(float)
-        self._of_single = (numbers == self._singles).astype(float)
+        self._of_pair = pairs.T.astype(float)
+        self._of_single = sets[single].T.astype(float)
 
     def __call__(
         self, centroids: Float64[np.ndarray, "r k p"]
@@ -55,8 +59,7 @@ class HadamardPairs:
         mixed += linear[:, self._right]
         length = np.maximum(np.sqrt(np.einsum("rqp,rqp->rq", mixed, mixed)), TINY)[:, :, None]
         mixed /= length
-        rows = len(self._single_rows) + len(self._pair_rows)
-        composed = np.empty((len(centroids), rows, centroids.shape[2]))
+        composed = np.empty((len(centroids), self._n_sets, centroids.shape[2]))
         composed[:, self._single_rows] = centroids[:, self._singles]
         composed[:, self._pair_rows] = mixed
 
@@ -66,7 +69,7 @@ class HadamardPairs:
             onto -= mixed * np.einsum("rqp,rqp->rq", onto, mixed)[:, :, None]
             onto /= length
             product = _times(onto, self._w2)
-            pulled = _times((self._of_left + self._of_right) @ onto, self._w1)
+            pulled = _times(self._of_pair @ onto, self._w1)
             pulled += self._of_left @ (product * b)
             pulled += self._of_right @ (product * a)
             pulled += self._of_single @ gradients[:, self._single_rows]
