@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -30,6 +31,9 @@ FIRST = 20.0  # seconds of the recording in the run that is not timed
 class Clock:
     """Seconds, and seconds of the processor, by stage; a stage within another one is not its own.
 
+    Stages belong to one thread. Of work in others it sees what it waits for; what that takes of the
+    processor is added (`add`).
+
     Attributes:
         seconds: wall and processor seconds of each stage.
     """
@@ -37,6 +41,8 @@ class Clock:
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self._stage, self._since = "", _now()
+        self._begun, self._lock = time.process_time(), threading.Lock()
+        self._elsewhere: dict[str, float] = defaultdict(float)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -54,9 +60,25 @@ class Clock:
         self._stage, self._since = name, now
         return before
 
+    @contextmanager
+    def add(self, name: str) -> Iterator[None]:
+        """Count what another thread takes of the processor to a stage."""
+        begin = time.thread_time()
+        yield
+        with self._lock:
+            self._elsewhere[name] += time.thread_time() - begin
+
+    def total(self) -> dict[str, list[float]]:
+        """By stage, the other threads included; those that nobody added are in `rest`."""
+        for name, taken in self._elsewhere.items():
+            self.seconds[name][1] += taken
+        taken = sum(cpu for _, cpu in self.seconds.values())
+        self.seconds["rest"][1] += max(0.0, time.process_time() - self._begun - taken)
+        return self.seconds
+
 
 def _now() -> tuple[float, float]:
-    return time.perf_counter(), time.process_time()
+    return time.perf_counter(), time.thread_time()
 
 
 def main(path: str) -> None:
@@ -77,7 +99,7 @@ def main(path: str) -> None:
     print(
         json.dumps(
             {
-                "stages": clock.seconds,
+                "stages": clock.total(),
                 "seconds": embedded.duration,
                 "speech": float(np.diff(speech, axis=1).sum()),
                 "speakers": len({line.split()[7] for line in text.splitlines()}),
@@ -97,7 +119,11 @@ def watched(clock: Clock) -> Iterator[None]:
 
         return call
 
-    blocks = Recording.blocks
+    blocks, embed, own = Recording.blocks, windows.Batches._embed, threading.current_thread()
+
+    def elsewhere(*arguments: Any) -> None:
+        with nullcontext() if threading.current_thread() is own else clock.add("f"):
+            embed(*arguments)
 
     def timed_blocks(recording: Recording, seconds: float = 30.0) -> Iterator[np.ndarray]:
         decoded = blocks(recording, seconds)
@@ -111,8 +137,10 @@ def watched(clock: Clock) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(patch.object(Recording, "blocks", timed_blocks))
         stack.enter_context(patch.object(windows, "mfcc", timed("features", mfcc)))
-        embed = timed("f", windows.Batches._embed)
-        stack.enter_context(patch.object(windows.Batches, "_embed", lambda *given: embed(*given)))
+        for waits in ("_submit", "__exit__"):
+            do = timed("f", getattr(windows.Batches, waits))
+            stack.enter_context(patch.object(windows.Batches, waits, do))
+        stack.enter_context(patch.object(windows.Batches, "_embed", elsewhere))
         yield
 
 

@@ -31,7 +31,7 @@ def test_a_stage_within_another_is_not_its_own(
 ) -> None:
     ticks = iter(range(100))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
-    monkeypatch.setattr(time, "process_time", lambda: 0.0)
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)
     clock = stages["Clock"]()  # 0
     with clock.stage("outer"):  # 1
         with clock.stage("inner"):  # 2
