@@ -10,15 +10,14 @@ collar, overlap is scored, and its parts are of all conversations together.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pyannote.core import Annotation
+from reliability import recordings
 
 from diarize import Diarizer
-from diarize.formats.rttm import read_rttm
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import decompose
 from diarize.timeline import regions_of
@@ -30,7 +29,10 @@ def main(folder: Path, backends: list[str]) -> None:
         "| speech regions | number of speakers | backend | DER | missed | false alarm | confusion |"
     )
     print("|---|---|---|---|---|---|---|")
-    conversations = list(read_conversations(folder))
+    conversations = [
+        (path, reference, regions_of(reference.get_timeline().support()))
+        for path, reference in recordings([str(folder)])
+    ]
     for regions in ("the reference's", "detected"):
         embedded = [
             (Diarizer(activity=speech if regions != "detected" else None).embed(path), reference)
@@ -44,13 +46,6 @@ def main(folder: Path, backends: list[str]) -> None:
             parts = error_parts(embedded, backend, number == "true")
             cells = " | ".join(f"{100 * part:.1f}" for part in (parts.sum(), *parts))
             print(f"| {regions} | {number} | `{backend}` | {cells} |")
-
-
-def read_conversations(folder: Path) -> Iterator[tuple[Path, Annotation, np.ndarray]]:
-    """Recordings, their true turns, and where somebody speaks in them."""
-    for path in sorted(folder.glob("*.rttm")):
-        (reference,) = read_rttm(path).values()
-        yield path.with_suffix(".flac"), reference, regions_of(reference.get_timeline().support())
 
 
 def error_parts(

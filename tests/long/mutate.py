@@ -276,10 +276,10 @@ def try_mutants(chosen: list[Mutant], folder: Path, until: float) -> Iterator[Ou
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share."""
-    z, share = 1.96, killed / tried
-    middle = share + z * z / (2 * tried)
-    half = z * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return (middle - half) / (1 + z * z / tried), (middle + half) / (1 + z * z / tried)
+    from scipy.stats import binomtest
+
+    found = binomtest(killed, tried).proportion_ci(method="wilson")
+    return found.low, found.high
 
 
 def table(total: Counter[str], outcomes: list[Outcome]) -> str:

@@ -158,7 +158,9 @@ def test_the_budget_of_errors(
     repo_root: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "conversations"))  # as when it is run
     budget = recipe_module("conversations/budget.py")
     for ending in ("flac", "rttm"):  # the name is all that says what it is made of
         source = repo_root / "egs" / f"conversation.{'ogg' if ending == 'flac' else ending}"
