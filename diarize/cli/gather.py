@@ -8,15 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from diarize.audio.suffixes import AUDIO_SUFFIXES
 from diarize.cli.inputs import name_of
 from diarize.errors import InputError
-
-RECORDINGS = (
-    ".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".au", ".caf",
-    ".rf64", ".w64", ".sph", ".m4a", ".m4b", ".mp4", ".m4v", ".mov", ".mkv", ".mka", ".webm",
-    ".avi", ".aac", ".amr", ".wma", ".wv", ".ape", ".3gp",
-)  # fmt: skip
-"""How the files end that a folder is searched for; a file that is named may end in anything."""
 
 LISTS = (".txt", ".lst", ".list")
 
@@ -111,7 +105,7 @@ def _below(root: str, besides: Path | None) -> Iterator[Entry]:
             if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) != passed
         )
         for name in sorted(files):
-            if name.lower().endswith(RECORDINGS) and not name.startswith("."):
+            if name.lower().endswith(AUDIO_SUFFIXES) and not name.startswith("."):
                 found = True
                 yield Entry(os.path.join(folder, name), _relative(folder, root))
     if not found:

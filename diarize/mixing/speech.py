@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.audio.suffixes import AUDIO_SUFFIXES
 from diarize.errors import InputError
 
-AUDIO_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".opus", ".mp3", ".m4a", ".aiff"})
 TABLE = "speakers.tsv"
 
 
