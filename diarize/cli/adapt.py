@@ -64,7 +64,8 @@ def adapt(
     save_model(found.model, out)
     for line in _told(found):
         note(line)
-    note(f"the adapted model is in {out}")
+    changed = "adapted" if found.aligned or found.steps else "unchanged"
+    note(f"the {changed} model is in {out}")
 
 
 def _told(found: Adaptation) -> list[str]:

@@ -44,7 +44,7 @@ def test_an_adapted_model_that_run_takes(
     assert result.out == ""
     assert "learned from 2 speakers, 0.1 minutes" in result.err
     assert "expected: " in result.err
-    assert str(out) in result.err
+    assert f"the adapted model is in {out}" in result.err
     assert load_model(out).config == load_model(tiny_weights).config
     assert cli("run", talk, "--backend", "ac", "--model", out).status == 0
     again = tmp_path / "again.safetensors"
@@ -77,6 +77,10 @@ def test_a_recording_of_one_person_teaches_nothing(
     result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
     assert result.status == 0
     assert "no recording in which two speakers surely speak alone" in result.err
+    assert "the adapted model is in" in result.err  # to which the sound was aligned
+    monkeypatch.setattr(adaptation, "covariance_of", lambda _: None)
+    result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
+    assert "the unchanged model is in" in result.err
 
 
 def test_what_cannot_be_used_is_refused(
