@@ -20,9 +20,9 @@ from diarize.timeline import TimelineOptions, Turn, posteriors
 # Chosen on conversations of dev-a, together, by recipes/conversations/reliability.py: the
 # probability of a sequence of sets is exp(-SHARPNESS * its cost), and a turn of which the decoding
 # gives the share p to its speaker is right with probability 1 / (1 + exp(-(SLOPE * p + OFFSET))).
-SHARPNESS = 15.0  # per second and unit of squared distance
-SLOPE = 6.8
-OFFSET = -4.7
+SHARPNESS = 10.0  # per second and unit of squared distance
+SLOPE = 5.7
+OFFSET = -2.8
 
 
 def confidences(

@@ -5,8 +5,8 @@ Hann window every 160 samples (10 ms), each padded evenly with zeros to 512 poin
 64 Slaney mel bands (Slaney norm) from 0 to 8000 Hz; natural logarithm of the band plus 1e-6;
 orthonormal DCT-II, the first 32 coefficients. Nothing is centred or padded at the ends: frame t
 covers the samples from 160 t to 160 t + 512, so a block's frames do not depend on what surrounds
-the block. No `top_db` either, for the same reason. The mean over the frames of a window is
-subtracted where windows are cut (`subtract_mean`), which removes level and microphone.
+the block. No `top_db` either, for the same reason. Nothing is subtracted: the embedding takes the
+average of a window off and looks at it by itself.
 
 The mel bands are librosa's; what lies before and after them is scipy's, since loading
 `librosa.feature` takes as long as diarizing a short recording. Tests hold the whole to it.
@@ -106,10 +106,3 @@ def torch_mfcc(device: str | torch.device = "cpu") -> torch.nn.Module:
             "norm": "slaney",
         },
     ).to(device)
-
-
-def subtract_mean(
-    windows: Float32[np.ndarray, "*batch frames coefficients"],
-) -> Float32[np.ndarray, "*batch frames coefficients"]:
-    """Subtract each window's mean over its frames."""
-    return windows - windows.mean(axis=-2, keepdims=True)

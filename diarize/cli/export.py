@@ -18,7 +18,7 @@ def export(
 ) -> None:
     """Write f and g as ONNX graphs, which run without torch.
 
-    f takes MFCC of windows of any length, less their mean, as `diarize.features` computes them; g
+    f takes MFCC of windows of any length, as `diarize.features` computes them; g
     takes pairs of vectors. Both take batches of any size.
     """
     from diarize.cli.targets import require_folder

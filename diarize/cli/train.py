@@ -54,6 +54,20 @@ def embedding(
         bool,
         typer.Option("--teacher", help="Pull f towards Resemblyzer's vectors (extra `teacher`)."),
     ] = False,
+    shifts: Annotated[
+        bool,
+        typer.Option(
+            "--shifts", help="More voices by shifts of formants and pitch (extra `shifts`)."
+        ),
+    ] = False,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Weights to begin with: a model's name or file.",
+            show_default="drawn ones",
+        ),
+    ] = None,
     max_set_size: Annotated[
         int, typer.Option(metavar="D", min=1, max=3, help="Most voices at one time; 1: f alone.")
     ] = 3,
@@ -119,6 +133,8 @@ def embedding(
         noise=noise,
         development=dev_split,
         pool=pool or [],
+        shifts=shifts,
+        start=start,
         teacher=teacher,
         episodes=replace(EpisodeConfig.up_to(max_set_size), labelled=labelled),
         loop=LoopConfig(

@@ -6,6 +6,7 @@ units over MFCC, g(a, b) = W1 a + W1 b + W2 (a * b).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,51 +39,79 @@ class EmbeddingConfig:
 
 # The pooling's preference for a place in the window is a curve through this many points.
 POSITIONS = 9
+# Coefficients of a window's average that f reads: all but the first, which is the level.
+TIMBRE = N_COEFFICIENTS - 1
+LEAST_VARIANCE = 1e-4  # below which the spread of an output over the window is not told apart
 
 
 class Encoder(nn.Module):
     """f: the MFCC of a window to a unit vector.
 
-    Frames are stacked, read by the LSTM, and its outputs averaged with weights that depend on what
-    is heard (a learned score of each step) and on where in the window it is heard (a window is
-    labelled by who is active in its middle).
+    The window's average is taken off and the rest stacked into steps. Beside each step the LSTM
+    reads the average itself, the voice's long-term spectrum as the room and the microphone colour
+    it: in one recording these are nearly the same for all, and the voice is what differs.
+
+    Mean and standard deviation of the LSTM's outputs and the mean of the frames go to the last
+    layer, all with the same weights, which depend on what is heard (a learned score of each step)
+    and on where in the window it is heard (a window is labelled by who is active in its middle).
     """
 
     spread: Tensor
+    average_centre: Tensor
+    average_spread: Tensor
 
     def __init__(self, config: EmbeddingConfig) -> None:
         super().__init__()
         self.stack = config.stack
-        # Spread of each coefficient over the training speech; set once before training.
+        # Set once before training: the spread of each coefficient around a window's average, and
+        # where averages lie themselves.
         self.register_buffer("spread", torch.ones(N_COEFFICIENTS))
-        self.lstm = nn.LSTM(
-            N_COEFFICIENTS * config.stack, config.hidden, config.layers, batch_first=True
-        )
+        self.register_buffer("average_centre", torch.zeros(TIMBRE))
+        self.register_buffer("average_spread", torch.ones(TIMBRE))
+        read = N_COEFFICIENTS * config.stack + TIMBRE
+        self.lstm = nn.LSTM(read, config.hidden, config.layers, batch_first=True)
         self.score = nn.Linear(config.hidden, 1)
         self.place = nn.Parameter(torch.zeros(POSITIONS))
-        self.project = nn.Linear(config.hidden, config.dim)
+        self.project = nn.Linear(2 * config.hidden + TIMBRE, config.dim)
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
-        """Embed windows of at least `stack` frames, whose mean has been subtracted.
+        """Embed windows of at least `stack` frames.
 
         Frames that do not fill a last step are left out.
         """
         return self.locate(self.pool(features))
 
-    def locate(self, pooled: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch dim"]:
+    def locate(self, pooled: Float[Tensor, "*batch pooled"]) -> Float[Tensor, "*batch dim"]:
         """Bring what was heard to the sphere: the last layer."""
         return normalize(self.project(pooled).float(), dim=-1)
 
-    def pool(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b hidden"]:
+    def measure(self, batches: Sequence[Float[Tensor, "_ _ 32"]]) -> None:
+        """Set how coefficients spread, and where averages lie, from windows to be trained on."""
+        averages = torch.cat([windows.mean(dim=1) for windows in batches])[:, 1:]
+        around = [(w - w.mean(dim=1, keepdim=True)).flatten(0, 1) for w in batches]
+        self.spread.copy_(torch.cat(around).std(dim=0))
+        self.average_centre.copy_(averages.mean(dim=0))
+        self.average_spread.copy_(averages.std(dim=0))
+
+    def pool(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b pooled"]:
         """Average what is heard in windows: all layers but the last."""
         b, frames, coefficients = features.shape
         steps = frames // self.stack
-        scaled = features[:, : steps * self.stack] / self.spread
-        heard, _ = self.lstm(scaled.reshape(b, steps, self.stack * coefficients))
+        features = features[:, : steps * self.stack]
+        average = features.mean(dim=1)
+        timbre = (average[:, 1:] - self.average_centre) / self.average_spread
+        around = features - average[:, None]
+        stacked = (around / self.spread).reshape(b, steps, self.stack * coefficients)
+        heard, _ = self.lstm(torch.cat([stacked, timbre[:, None].expand(-1, steps, -1)], dim=-1))
         # (b, steps, hidden)
+        heard = heard.float()
         place = interpolate(self.place[None, None], steps, mode="linear", align_corners=True)[0, 0]
-        weights = (self.score(heard)[..., 0] + place).float().softmax(dim=1)
-        return torch.einsum("bt,bth->bh", weights, heard.float())
+        weights = (self.score(heard)[..., 0].float() + place).softmax(dim=1)
+        mean, square = (torch.einsum("bt,bth->bh", weights, x) for x in (heard, heard.square()))
+        deviation = ((square - mean.square()).clamp(min=0.0) + LEAST_VARIANCE).sqrt()
+        per_step = around[..., 1:].reshape(b, steps, self.stack, TIMBRE).mean(dim=2)
+        coloured = torch.einsum("bt,btc->bc", weights, per_step) / self.average_spread + timbre
+        return torch.cat([mean, deviation, coloured], dim=-1)
 
 
 class Composition(nn.Module):

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.embedding.model import (
+    LEAST_VARIANCE,
+    TIMBRE,
+    CompositionalEmbedding,
+    EmbeddingConfig,
+)
 from diarize.errors import InputError
 from diarize.features import N_COEFFICIENTS
 
@@ -23,8 +28,8 @@ Tensors = Mapping[str, np.ndarray]
 
 _HEADER = '<ir_version: 8, opset_import: ["": 18]>'
 
-# The mean over the window's steps, with weights that depend on what is heard and where (pool), and
-# the last layer (locate). Time is the first axis, as the LSTM has it.
+# Means over the window's steps, with weights that depend on what is heard and where (pool), and the
+# last layer (locate). Time is the first axis from the LSTM on.
 _ENCODER = """
     {header}
     f (float[batch, frames, {coefficients}] features) => (float[batch, {dim}] vectors) {{
@@ -32,9 +37,17 @@ _ENCODER = """
         steps = Div (frames, stack)
         whole = Mul (steps, stack)
         cut = Slice (features, zero, whole, one)
-        scaled = Div (cut, spread)
+        average = ReduceMean <keepdims = 1> (cut, one)
+        around = Sub (cut, average)
+        scaled = Div (around, spread)
         stacked = Reshape (scaled, grouping)
-        heard_0 = Transpose <perm = [1, 0, 2]> (stacked)
+        colour = Slice (average, one, all, two)
+        centred = Sub (colour, average_centre)
+        timbre = Div (centred, average_spread)
+        times = Concat <axis = 0> (one, steps, one)
+        beside = Expand (timbre, times)
+        read = Concat <axis = 2> (stacked, beside)
+        heard_0 = Transpose <perm = [1, 0, 2]> (read)
         {layers}
         scored = MatMul (heard_{last}, score_weight)
         sizes = Concat <axis = 0> (one, one, steps)
@@ -45,7 +58,24 @@ _ENCODER = """
         preferred = Add (biased, by_place)
         weights = Softmax <axis = 0> (preferred)
         weighted = Mul (heard_{last}, weights)
-        pooled = ReduceSum <keepdims = 0> (weighted, zero)
+        mean = ReduceSum <keepdims = 0> (weighted, zero)
+        weighted_squares = Mul (weighted, heard_{last})
+        square = ReduceSum <keepdims = 0> (weighted_squares, zero)
+        squared_mean = Mul (mean, mean)
+        difference = Sub (square, squared_mean)
+        variance = Relu (difference)
+        some_variance = Add (variance, least_variance)
+        deviation = Sqrt (some_variance)
+        frames_around = Slice (around, one, all, two)
+        frames_by_step = Reshape (frames_around, frame_grouping)
+        per_step = ReduceMean <keepdims = 0> (frames_by_step, two)
+        by_time = Transpose <perm = [1, 0, 2]> (per_step)
+        weighted_frames = Mul (by_time, weights)
+        frame = ReduceSum <keepdims = 0> (weighted_frames, zero)
+        scaled_frame = Div (frame, average_spread)
+        own_timbre = Squeeze (timbre, one)
+        coloured = Add (scaled_frame, own_timbre)
+        pooled = Concat <axis = 1> (mean, deviation, coloured)
         located = Gemm <transB = 1> (pooled, project_weight, project_bias)
         vectors = LpNormalization <axis = -1, p = 2> (located)
     }}
@@ -71,7 +101,7 @@ _COMPOSITION = """
 
 
 def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
-    """f: `features` (batch, frames, 32), MFCC less their mean, to unit `vectors` (batch, dim).
+    """f: `features` (batch, frames, 32), MFCC, to unit `vectors` (batch, dim).
 
     Both batch and frames are free; there are at least `stack` frames.
 
@@ -92,10 +122,16 @@ def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
     constants: dict[str, np.ndarray] = {
         "zero": np.array([0], np.int64),
         "one": np.array([1], np.int64),
+        "two": np.array([2], np.int64),
+        "all": np.array([N_COEFFICIENTS], np.int64),
         "stack": np.array([config.stack], np.int64),
         "grouping": np.array([0, -1, N_COEFFICIENTS * config.stack], np.int64),
+        "frame_grouping": np.array([0, -1, config.stack, TIMBRE], np.int64),
+        "least_variance": np.array([LEAST_VARIANCE], np.float32),
         "column": np.array([-1, 1, 1], np.int64),
         "spread": weights["spread"],
+        "average_centre": weights["average_centre"],
+        "average_spread": weights["average_spread"],
         "place": weights["place"][None, None],
         "score_weight": weights["score.weight"].T,
         "score_bias": weights["score.bias"],

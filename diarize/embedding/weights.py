@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.embedding.model import TIMBRE, CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
 from diarize.features import N_COEFFICIENTS
 from diarize.shipped import models_folder
@@ -116,7 +116,8 @@ def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None
     if not all(type(size) is int and size > 0 for size in sizes):
         raise ValueError(f"its sizes are no counts: {sizes}")
     dim, hidden, layers, stack = sizes
-    least = 4 * hidden * (layers * hidden + N_COEFFICIENTS * stack) + dim * (hidden + 2 * dim)
+    read, pooled = N_COEFFICIENTS * stack + TIMBRE, 2 * hidden + TIMBRE
+    least = 4 * hidden * (layers * hidden + read) + dim * (pooled + 2 * dim)
     if least > sum(tensor.numel() for tensor in tensors.values()):
         raise ValueError("its tensors are smaller than its configuration says")
 

@@ -12,7 +12,7 @@ from jaxtyping import Float32, Float64, Int64
 
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples, subtract_mean
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
@@ -172,6 +172,6 @@ class Batches:
         self.running.append(pool.submit(self._embed, rows, windows))
 
     def _embed(self, rows: list[int], windows: list[np.ndarray]) -> None:
-        features = torch.from_numpy(subtract_mean(np.stack(windows))).to(self.device)
+        features = torch.from_numpy(np.stack(windows)).to(self.device)
         with torch.inference_mode():
             self.out[rows] = self.model(features).float().cpu().numpy()

@@ -24,7 +24,7 @@ from jaxtyping import Float64
 from diarize.audio import Recording
 from diarize.embedding import place_windows
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
+from diarize.features import N_COEFFICIENTS, mfcc
 from diarize.shipped import models_folder
 from diarize.training.held import read_spans
 
@@ -71,7 +71,8 @@ def scatter_of(recording: Recording, speech: Float64[np.ndarray, "m 2"]) -> tupl
     scatter, frames = np.zeros((N_COEFFICIENTS, N_COEFFICIENTS)), 0
     spans = [(float(begin), float(end)) for begin, end in windows]
     for samples in read_spans(recording, [spans])[0]:
-        rows = subtract_mean(mfcc(samples)).astype(np.float64)
+        rows = mfcc(samples).astype(np.float64)
+        rows -= rows.mean(axis=0)
         scatter += rows.T @ rows
         frames += len(rows)
     return scatter, frames
@@ -98,16 +99,20 @@ def transport(own: Covariance, reference: Covariance, floor: float = FLOOR) -> C
 
 
 def align(model: CompositionalEmbedding, change: Covariance) -> CompositionalEmbedding:
-    """Give a model that hears coefficients as `model` hears `coefficients @ change`."""
+    """Give a model whose LSTM hears what varies in a window as `model`'s hears it after `change`.
+
+    The window's average, which the model reads by itself, is left as it is.
+    """
     aligned = deepcopy(model)
     encoder = aligned.encode
     spread = encoder.spread.double().cpu().numpy()
     # What the LSTM reads is x / spread; that of x @ change is (x / spread) @ inner.
     inner = spread[:, None] * change / spread
-    first = encoder.lstm.get_parameter("weight_ih_l0")  # (gates, stack * 32)
-    blocks = first.detach().double().cpu().numpy().reshape(-1, N_COEFFICIENTS)
+    first = encoder.lstm.get_parameter("weight_ih_l0")  # (gates, stack * 32 + TIMBRE)
+    varying = first[:, : model.config.stack * N_COEFFICIENTS]
+    blocks = varying.detach().double().cpu().numpy().reshape(-1, N_COEFFICIENTS)
     with torch.no_grad():
-        first.copy_(torch.from_numpy((blocks @ inner.T).reshape(first.shape)))
+        varying.copy_(torch.from_numpy((blocks @ inner.T).reshape(varying.shape)))
     return aligned
 
 

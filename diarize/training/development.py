@@ -9,15 +9,17 @@ of the pairs through g.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32
+from torch import nn
 
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import mfcc, subtract_mean
+from diarize.features import mfcc
 from diarize.training.losses import compose_all
 from diarize.training.voices import Voices, to_float
 
@@ -52,9 +54,23 @@ class SetAccuracy:
     mean: float
 
 
-def make_episodes(voices: Voices, count: int, seed: int) -> Episodes:
-    """Draw episodes from voices (one for each speaker) of one pool."""
-    rng = np.random.default_rng([seed, 3])
+Sides = Float32[np.ndarray, "2 15 samples"]
+Through = Callable[[np.random.Generator, Sides], Sides]
+
+
+def make_episodes(
+    voices: Voices, count: int, seed: int, through: Through | None = None
+) -> Episodes:
+    """Draw episodes from voices of one pool.
+
+    Args:
+        voices: one for each speaker.
+        count: episodes.
+        seed: of the draws.
+        through: what happens to the sound of an episode, references and queries, on its way; None:
+            nothing.
+    """
+    rng, on_the_way = np.random.default_rng([seed, 3]), np.random.default_rng([seed, 4])
     n = round(SECONDS * SAMPLE_RATE)
     left, right = np.array(PAIRS).T
     both = []
@@ -66,8 +82,9 @@ def make_episodes(voices: Voices, count: int, seed: int) -> Episodes:
             first = np.stack([_segment(voices, chosen[i], n, rng) for i in left])
             second = np.stack([_segment(voices, chosen[j], n, rng) for j in right])
             sides.append(np.concatenate([single, (first + second) / 2]))
-        both.append(np.stack(sides))
-    features = np.stack([subtract_mean(mfcc(audio)) for audio in both])
+        heard = np.stack(sides)
+        both.append(heard if through is None else through(on_the_way, heard))
+    features = np.stack([mfcc(audio) for audio in both])
     return Episodes(features[:, 0], features[:, 1])
 
 
@@ -82,9 +99,18 @@ def _segment(voices: Voices, voice: int, n: int, rng: np.random.Generator) -> np
 def set_accuracy(model: CompositionalEmbedding, episodes: Episodes) -> SetAccuracy:
     """Measure a model on drawn episodes."""
     references, queries = (_embed(model, side) for side in (episodes.references, episodes.queries))
+    return judge(references, queries, model.compose)
+
+
+def judge(
+    references: Float[torch.Tensor, "episodes 15 dim"],
+    queries: Float[torch.Tensor, "episodes 15 dim"],
+    compose: nn.Module,
+) -> SetAccuracy:
+    """Measure unit vectors of drawn episodes, and a composition function."""
     with torch.inference_mode():
-        composed = compose_all(model.compose, references[:, :SPEAKERS], 2)
-        query_composed = compose_all(model.compose, queries[:, :SPEAKERS], 2)
+        composed = compose_all(compose, references[:, :SPEAKERS], 2)
+        query_composed = compose_all(compose, queries[:, :SPEAKERS], 2)
         left, right = torch.tensor(PAIRS).T
         middle = references[:, left] + references[:, right]
         means = torch.cat([references[:, :SPEAKERS], middle / middle.norm(dim=-1, keepdim=True)], 1)

@@ -12,12 +12,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, pick_device, save_model
+from diarize.embedding import (
+    CompositionalEmbedding,
+    EmbeddingConfig,
+    load_model,
+    pick_device,
+    save_model,
+)
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import Utterance, audio_files, find_utterances
-from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, make_episodes
+from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, Through, make_episodes
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.processes import join_processes
@@ -42,6 +48,8 @@ class Recipe:
         noise: folder of noise recordings.
         development: split on which set accuracy is reported; None: none.
         pool: corpora whose names begin with one of these are reported together.
+        shifts: whether every speaker is also heard with other formants and another pitch.
+        start: weights to begin with, a model's name or file; None: drawn ones.
         teacher: whether f is pulled towards Resemblyzer's vectors.
         model, episodes, loop: sizes, mixtures, steps.
         seed: of weights and mixtures.
@@ -53,6 +61,8 @@ class Recipe:
     noise: Path | None = None
     development: str | None = None
     pool: Sequence[str] = ()
+    shifts: bool = False
+    start: str | Path | None = None
     teacher: bool = False
     model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
@@ -91,6 +101,7 @@ def train_embedding(
     weights = folder / "model.safetensors"
     with join_processes(pick_device(device)) as (processes, own_device):
         _same_recipe(recipe, folder)
+        start = None if recipe.start is None else load_model(recipe.start)
         noises = read_noises(recipe.noise) if recipe.noise else []
         development = _development(recipe, hook) if processes.first else {}
         if processes.first:
@@ -100,9 +111,9 @@ def train_embedding(
             voices = Voices.load(folder / "voices")
         maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
         torch.manual_seed(recipe.seed)
-        model = CompositionalEmbedding(recipe.model)
+        model = CompositionalEmbedding(recipe.model if start is None else start.config)
         trainer = Trainer(model, recipe.loop, own_device, processes)
-        _begin(trainer, maker, folder / "checkpoint.safetensors")
+        _begin(trainer, maker, folder / "checkpoint.safetensors", start)
         train(
             trainer,
             maker,
@@ -119,13 +130,16 @@ def train_embedding(
     return weights
 
 
-def _begin(trainer: Trainer, maker: EpisodeMaker, checkpoint: Path) -> None:
-    """Go on from the checkpoint; without one, measure the spread of the features."""
+def _begin(
+    trainer: Trainer, maker: EpisodeMaker, checkpoint: Path, start: CompositionalEmbedding | None
+) -> None:
+    """Go on from the checkpoint, begin with weights, or measure the features and begin."""
     if checkpoint.is_file():
         trainer.load(checkpoint)
+    elif start is not None:
+        trainer.begin_with(start)
     else:
-        first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
-        trainer.model.encode.spread.copy_(first.std(dim=0))
+        trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
 
 
 def _same_recipe(recipe: Recipe, folder: Path) -> None:
@@ -152,6 +166,8 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
         return Voices.load(folder / "voices")
     if recipe.teacher and find_spec("resemblyzer") is None:
         raise InputError("the teacher is not installed: pip install 'diarize-sets[teacher]'")
+    if recipe.shifts and find_spec("parselmouth") is None:
+        raise InputError("what shifts voices is not installed: pip install 'diarize-sets[shifts]'")
     named = find_utterances(recipe.speech, recipe.split)
     unnamed = [] if recipe.unlabelled is None else _unnamed(recipe.unlabelled)
     speakers = len({utterance.speaker for utterance in named + unnamed})
@@ -162,6 +178,11 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
     voices = collect_voices(named, hook=hook)
     if unnamed:
         voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
+    if recipe.shifts:
+        from diarize.training.shifts import shifted_voices
+
+        one_each = collect_voices(named, (1.0,), hook)
+        voices = voices + shifted_voices(one_each, recipe.seed, hook)
     if recipe.teacher:
         from diarize.training.teacher import teach
 
@@ -188,7 +209,11 @@ def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
 
 
 def development_episodes(
-    utterances: Sequence[Utterance], pool: Sequence[str], count: int, hook: Hook | None = None
+    utterances: Sequence[Utterance],
+    pool: Sequence[str],
+    count: int,
+    hook: Hook | None = None,
+    through: Through | None = None,
 ) -> dict[str, Episodes]:
     """Draw episodes within each corpus that has enough speakers.
 
@@ -197,12 +222,13 @@ def development_episodes(
         pool: corpora whose names begin with one of these are taken as one.
         count: episodes for each corpus.
         hook: progress.
+        through: what happens to the sound on its way, as in `make_episodes`.
     """
     voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
     pooled = "+".join(pool)
     names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
     return {
-        str(name): make_episodes(voices[names == name], count, seed=0)
+        str(name): make_episodes(voices[names == name], count, seed=0, through=through)
         for name in sorted(set(names))
         if (names == name).sum() >= SPEAKERS
     }

@@ -6,7 +6,7 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -16,18 +16,15 @@ from torch import Tensor
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
-from diarize.features import GAIN, mfcc, subtract_mean, torch_mfcc
-from diarize.mixing.acoustics import coloured_noise, room_bank
-from diarize.training.voices import FULL_SCALE, Voices
+from diarize.features import GAIN, mfcc, torch_mfcc
+from diarize.training.rendering import FADE, SOURCES, Acoustics, Renderer, Sources
+from diarize.training.voices import Voices
 
-SOURCES = 3  # voices that one window can hold at most
-FADE = SAMPLE_RATE // 100  # samples over which a voice that starts or stops in a window is faded
 # A change closer than this to the middle of a window leaves its label in doubt: none is put there.
 CLEAR_OF_MIDDLE = 0.15  # seconds
 # Voices whose teacher's vectors have a larger cosine may be one speaker's (recordings without
 # names).
 TOO_ALIKE = 0.85
-LEVEL = (-32.0, -18.0)  # decibels of full scale, root mean square of a window
 CANDIDATES = 200  # voices among which an episode chooses
 
 
@@ -46,9 +43,7 @@ class EpisodeConfig:
         seconds: window lengths; every step draws one.
         same_corpus: share of episodes whose voices come from one corpus.
         alike: share of episodes whose voices are chosen to resemble one another.
-        gain: standard deviation of a voice's level, decibels; clipped at `gain_limit`.
-        rooms: share of windows heard through a room and a microphone.
-        noisy: share of windows with noise, at `snr` decibels.
+        acoustics: levels, rooms and noise.
         labelled: share of each voice's speech of which it is known whose it is, its beginning; half
             of the windows are cut from there.
     """
@@ -62,13 +57,9 @@ class EpisodeConfig:
     changes: int = 6
     unanswered: float = 0.35
     seconds: tuple[float, ...] = (1.2, 1.6, 2.0, 2.0, 2.5)
-    same_corpus: float = 0.8
+    same_corpus: float = 0.95
     alike: float = 0.4
-    gain: float = 3.0
-    gain_limit: float = 10.0
-    rooms: float = 0.5
-    noisy: float = 0.6
-    snr: tuple[float, float] = (3.0, 30.0)
+    acoustics: Acoustics = field(default_factory=Acoustics)
     labelled: float = 1.0
 
     @classmethod
@@ -89,7 +80,7 @@ class Batch:
     """The windows of one step.
 
     Attributes:
-        features: MFCC with each window's mean subtracted.
+        features: MFCC.
         voices: the voices of each episode, as rows of `Voices`.
         members: for each episode and window, which of the episode's voices are active in the
             middle.
@@ -116,9 +107,8 @@ class EpisodeMaker(torch.utils.data.Dataset):
     def __init__(
         self, voices: Voices, noises: list[np.ndarray], config: EpisodeConfig, seed: int
     ) -> None:
-        self.voices, self.noises, self.config, self.seed = voices, noises, config, seed
-        self.bank = torch.from_numpy(room_bank(np.random.default_rng([seed, 1]), 48, SOURCES))
-        self._spectra: dict[int, Tensor] = {}
+        self.voices, self.config, self.seed = voices, config, seed
+        self.renderer = Renderer(voices, noises, config.acoustics, config.labelled, seed)
 
     def __getitem__(self, step: int) -> Batch:
         rng = np.random.default_rng([self.seed, 2, step])
@@ -134,7 +124,8 @@ class EpisodeMaker(torch.utils.data.Dataset):
         begin = np.concatenate([plan.begin for plan in plans])
         end = np.concatenate([plan.end for plan in plans])
         known = np.stack([plan.known for plan in plans])
-        audio = self._mix(rng, voice, begin, end, known.reshape(-1), n)
+        sources = Sources(voice, begin, end, known.reshape(-1))
+        audio = self.renderer.render(rng, sources, config.episodes, n)
         return Batch(
             self._features(audio),
             torch.from_numpy(chosen),
@@ -149,9 +140,9 @@ class EpisodeMaker(torch.utils.data.Dataset):
         voices, config = self.voices, self.config
         order = rng.permutation(len(voices))
         if rng.random() < config.same_corpus:
-            # A corpus comes as often as it has voices, but never less often than one time in ten.
+            # A corpus of four times as many voices comes twice as often.
             names, counts = np.unique(voices.corpora, return_counts=True)
-            share = np.maximum(counts / counts.sum(), 0.1)
+            share = np.sqrt(counts)
             elsewhere = voices.corpora[order] != rng.choice(names, p=share / share.sum())
             order = order[np.argsort(elsewhere, kind="stable")]
         candidates = order[:CANDIDATES]
@@ -170,85 +161,11 @@ class EpisodeMaker(torch.utils.data.Dataset):
                 return candidates[kept]
         raise InputError(f"the speech holds fewer than {config.speakers} different voices")
 
-    def _mix(
-        self,
-        rng: np.random.Generator,
-        voice: np.ndarray,
-        begin: np.ndarray,
-        end: np.ndarray,
-        known: np.ndarray,
-        n: int,
-    ) -> Float[Tensor, "b samples"]:
-        """Cut, fade, level, place into rooms, add, and lay noise under the windows."""
-        config, b = self.config, len(voice)
-        where = np.argwhere(voice >= 0)  # (sources, 2)
-        decibels = rng.normal(0, config.gain, len(where))
-        gain = 10 ** (np.clip(decibels, -config.gain_limit, config.gain_limit) / 20)
-        cut = np.empty((len(where), n), np.float32)
-        for row, (window, source) in enumerate(where):
-            start, stop = self._speech(int(voice[window, source]), bool(known[window]), n)
-            self._cut(rng, start, stop, float(gain[row]), cut[row])
-            _fade(cut[row], int(begin[window, source]), int(end[window, source]))
-        stretches = torch.from_numpy(cut)
-        roomy = rng.random(b) < config.rooms
-        room = rng.integers(len(self.bank), size=b)
-        wet = roomy[where[:, 0]]
-        if wet.any():
-            spectra = self._room_spectra(n)
-            size = 2 * (spectra.shape[-1] - 1)
-            chosen = spectra[room[where[wet, 0]], where[wet, 1]]
-            heard = torch.fft.irfft(torch.fft.rfft(stretches[wet], size) * chosen, size)
-            stretches[torch.from_numpy(wet)] = heard[:, :n]
-        audio = torch.zeros(b, n).index_add_(0, torch.from_numpy(where[:, 0]), stretches)
-        power = audio.square().mean(dim=1).sqrt().numpy() + 1e-6
-        for row in np.flatnonzero(rng.random(b) < config.noisy).tolist():
-            snr = rng.uniform(*config.snr)
-            audio[row].add_(self._noise(rng, n), alpha=float(power[row] * 10 ** (-snr / 20)))
-        level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power
-        return audio.mul_(torch.from_numpy(level.astype(np.float32))[:, None])
-
-    def _speech(self, voice: int, known: bool, n: int) -> tuple[int, int]:
-        """Where a voice's speech lies that is labelled, or the rest; all of it where all is."""
-        start, end = int(self.voices.starts[voice]), int(self.voices.ends[voice])
-        if self.config.labelled == 1.0:
-            return start, end
-        border = start + max(n, round(self.config.labelled * (end - start)))
-        if known or border + n > end:
-            return start, min(border, end)
-        return border, end
-
-    def _cut(
-        self, rng: np.random.Generator, start: int, end: int, gain: float, out: np.ndarray
-    ) -> None:
-        """Take a stretch of a voice's speech; one shorter than the window is repeated."""
-        n = len(out)
-        if end - start > n:
-            offset = int(start + rng.integers(end - start - n))
-            stretch = self.voices.samples[offset : offset + n]
-        else:
-            stretch = np.resize(self.voices.samples[start:end], n)
-        np.multiply(stretch, np.float32(gain / FULL_SCALE), out=out)
-
-    def _room_spectra(self, n: int) -> Tensor:
-        if n not in self._spectra:
-            size = _fast_size(n + self.bank.shape[-1])
-            self._spectra[n] = torch.fft.rfft(self.bank, size)
-        return self._spectra[n]
-
-    def _noise(self, rng: np.random.Generator, n: int) -> Tensor:
-        if not self.noises or rng.random() < 0.3:
-            return torch.from_numpy(coloured_noise(rng, n))
-        noise = self.noises[rng.integers(len(self.noises))]
-        offset = rng.integers(max(1, len(noise) - n))
-        piece = np.resize(noise[offset : offset + n], n)
-        return torch.from_numpy(piece / max(float(piece.std()), 1e-2))
-
     def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b frames 32"]:
         if self._batched_mfcc is None:
-            return torch.from_numpy(subtract_mean(mfcc(audio.numpy())))
+            return torch.from_numpy(mfcc(audio.numpy()))
         with torch.inference_mode():
-            coefficients = self._batched_mfcc(audio * GAIN).transpose(-1, -2)
-            return (coefficients - coefficients.mean(dim=-2, keepdim=True)).clone()
+            return self._batched_mfcc(audio * GAIN).transpose(-1, -2).contiguous()
 
     @cached_property
     def _batched_mfcc(self) -> torch.nn.Module | None:
@@ -324,25 +241,3 @@ def _instant(rng: np.random.Generator, n: int) -> int:
     middle, clear = n / 2, CLEAR_OF_MIDDLE * SAMPLE_RATE
     distance = rng.uniform(clear, middle - clear)
     return int(middle + distance * rng.choice((-1, 1)))
-
-
-def _fade(stretch: np.ndarray, begin: int, end: int) -> None:
-    """Silence a stretch outside `begin` to `end`, with short linear slopes."""
-    n = len(stretch)
-    slope = np.linspace(0, 1, FADE, dtype=np.float32)
-    if begin > 0:
-        stretch[:begin] = 0
-        stretch[begin : begin + FADE] *= slope[: max(0, n - begin)]
-    if end < n:
-        stretch[max(0, end) :] = 0
-        stretch[max(0, end - FADE) : max(0, end)] *= slope[::-1][-min(FADE, max(0, end)) :]
-
-
-def _fast_size(n: int) -> int:
-    """The next even product of small primes, for the FFT."""
-    from scipy.fft import next_fast_len
-
-    size = next_fast_len(n, real=True)
-    while size % 2:
-        size = next_fast_len(size + 1, real=True)
-    return int(size)

@@ -67,9 +67,9 @@ class Lessons:
     Speakers are counted through all recordings.
     """
 
-    windows: Float[Tensor, "n hidden"]
-    neighbours: Float[Tensor, "n hidden"]
-    mixtures: Float[Tensor, "m hidden"]
+    windows: Float[Tensor, "n pooled"]
+    neighbours: Float[Tensor, "n pooled"]
+    mixtures: Float[Tensor, "m pooled"]
     parts: Int64[np.ndarray, "m 2"]  # of each mixture, among the windows
     speakers: Int64[np.ndarray, " n"]
     recordings: Int64[np.ndarray, " k"]  # of the speakers

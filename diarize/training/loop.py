@@ -22,6 +22,7 @@ from diarize.training.processes import ALONE, Processes
 
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0
+TRAINED_SCALE = 25.0  # near where it comes to lie
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,12 @@ class Trainer:
 
     def _parameters(self) -> list[nn.Parameter]:
         return [p for group in self.optimiser.param_groups for p in group["params"]]
+
+    def begin_with(self, model: CompositionalEmbedding) -> None:
+        """Begin with the weights of a trained model of the same sizes."""
+        self.model.load_state_dict(model.state_dict())
+        with torch.no_grad():
+            self.log_scale.fill_(math.log(TRAINED_SCALE))
 
     def save(self, path: Path) -> None:
         """Write a checkpoint: weights, optimiser, step. No pickle."""

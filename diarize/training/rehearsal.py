@@ -20,7 +20,7 @@ from torch.nn.functional import normalize
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import CompositionalEmbedding, Encoder
 from diarize.embedding.windows import BATCH
-from diarize.features import mfcc, subtract_mean
+from diarize.features import mfcc
 from diarize.training.held import Chunk, HeldSpeech
 from diarize.training.losses import compose_all
 
@@ -52,8 +52,8 @@ class Answers:
 class Exam:
     """The questions about one recording, through all layers of f but the last."""
 
-    references: Float[Tensor, "speakers references hidden"]
-    questions: Float[Tensor, "questions hidden"]
+    references: Float[Tensor, "speakers references pooled"]
+    questions: Float[Tensor, "questions pooled"]
     expected: Int64[np.ndarray, " questions"]  # among the speakers, then all pairs
 
 
@@ -100,17 +100,13 @@ class Rehearsal:
         )
 
 
-def heard(encoder: Encoder, windows: Sequence[Chunk]) -> Float[Tensor, "windows hidden"]:
+def heard(encoder: Encoder, windows: Sequence[Chunk]) -> Float[Tensor, "windows pooled"]:
     """Windows of one length through all layers of f but the last."""
     device = encoder.project.weight.device
     with torch.no_grad():
         return torch.cat(
             [
-                encoder.pool(
-                    torch.from_numpy(subtract_mean(mfcc(np.stack(windows[i : i + BATCH])))).to(
-                        device
-                    )
-                )
+                encoder.pool(torch.from_numpy(mfcc(np.stack(windows[i : i + BATCH]))).to(device))
                 for i in range(0, len(windows), BATCH)
             ]
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Int16, Int64
 
 from diarize.audio import SAMPLE_RATE
 from diarize.files import atomic_output
@@ -101,13 +101,13 @@ def collect_voices(
     rows: list[tuple[str, str, str]] = []
     groups = by_speaker(utterances)
     for done, (speaker, files) in enumerate(groups.items()):
-        spoken = [_levelled(without_pauses(read_samples(u.path), LONGEST_PAUSE)) for u in files]
+        spoken = [levelled(without_pauses(read_samples(u.path), LONGEST_PAUSE)) for u in files]
         speech = np.concatenate(spoken)
         for speed in speeds:
             played = (
                 speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
             )
-            stretches.append(np.round(np.clip(played, -1, 1) * FULL_SCALE).astype(np.int16))
+            stretches.append(to_int16(played))
             rows.append((speaker, files[0].corpus, files[0].sex))
         if hook:
             hook("voices", done + 1, len(groups))
@@ -122,6 +122,12 @@ def to_float(samples: np.ndarray) -> Float32[np.ndarray, "samples"]:
     return samples.astype(np.float32) / np.float32(FULL_SCALE)
 
 
-def _levelled(samples: np.ndarray) -> np.ndarray:
+def to_int16(samples: np.ndarray) -> Int16[np.ndarray, "samples"]:
+    """Samples from -1 to 1, as voices keep them; what is louder is clipped."""
+    return np.round(np.clip(samples, -1, 1) * FULL_SCALE).astype(np.int16)
+
+
+def levelled(samples: np.ndarray) -> np.ndarray:
+    """Bring samples to the loudness of all voices."""
     rms = float(np.sqrt(np.square(samples, dtype=np.float64).mean())) if len(samples) else 0.0
     return samples * np.float32(LOUDNESS / rms) if rms > 0 else samples

@@ -53,8 +53,7 @@ def learn(
     if checkpoint.exists():
         trainer.load(checkpoint)
     else:
-        first = torch.cat([maker[FIRST_LOOK + i].features.flatten(0, 1) for i in range(3)])
-        model.encode.spread.copy_(first.std(dim=0))
+        model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
     train(trainer, maker, None, folder, {}, workers=1)
     return model
 

@@ -12,7 +12,7 @@ from trials import mix, pooled_voices
 
 from diarize.embedding import find_model, load_model
 from diarize.embedding.weights import sha256
-from diarize.features import mfcc, subtract_mean
+from diarize.features import mfcc
 from diarize.files import atomic_output
 
 BATCH = 256
@@ -41,7 +41,7 @@ def main() -> None:
             part = slice(first, first + BATCH)
             sound = mix(voices, speakers, plan["sets"][part], plan["begins"][part])
             with torch.inference_mode():
-                vectors.append(model(torch.from_numpy(subtract_mean(mfcc(sound)))).numpy())
+                vectors.append(model(torch.from_numpy(mfcc(sound))).numpy())
         with atomic_output(out) as file:
             np.savez(
                 file,

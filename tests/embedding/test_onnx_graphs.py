@@ -26,6 +26,8 @@ def random_model(**sizes: int) -> CompositionalEmbedding:
     for parameter in (*model.encode.parameters(), *model.compose.parameters()):
         torch.nn.init.normal_(parameter, std=0.3)
     model.encode.spread.copy_(torch.rand(32) + 0.5)
+    model.encode.average_centre.copy_(torch.randn(31))
+    model.encode.average_spread.copy_(torch.rand(31) + 0.5)
     return model
 
 
@@ -34,7 +36,7 @@ def random_model(**sizes: int) -> CompositionalEmbedding:
 def test_f_gives_the_vectors_of_the_shipped_model(batch: int, frames: int) -> None:
     torch.manual_seed(0)
     model = load_model()
-    features = 3 * torch.randn(batch, frames, 32)
+    features = 3 * torch.randn(batch, frames, 32) + 5 * torch.randn(batch, 1, 32)
     found = run(encoder_graph(model), features=features)
     assert found.shape == (batch, 256)
     assert np.abs(found - model(features).numpy()).max() < 1e-4

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from diarize.audio import open_recording
-from diarize.features import mfcc, subtract_mean
+from diarize.features import mfcc
 from diarize.training import alignment
 from diarize.training.alignment import (
     align,
@@ -49,15 +49,18 @@ def test_variances_without_correlation_are_scaled_each_by_itself() -> None:
     assert np.allclose(transport(own, reference), np.diag(expected))
 
 
-def test_an_aligned_model_hears_as_if_the_coefficients_were_mapped() -> None:
+def test_an_aligned_model_hears_as_if_what_varies_were_mapped() -> None:
     model = tiny()
     with torch.no_grad():
         model.encode.spread.copy_(torch.linspace(1.0, 5.0, 32))
+        # The last layer sees frames as they are.
+        model.encode.project.weight[:, 2 * model.config.hidden :] = 0.0
     change = transport(covariance(0), covariance(1))
-    heard = torch.from_numpy(np.random.default_rng(2).standard_normal((3, 50, 32)))
+    heard = torch.from_numpy(np.random.default_rng(2).standard_normal((3, 48, 32)))
     aligned = align(model, change)
+    average = heard.mean(dim=1, keepdim=True)
     with torch.no_grad():
-        expected = model((heard @ torch.from_numpy(change)).float())
+        expected = model((average + (heard - average) @ torch.from_numpy(change)).float())
         assert torch.allclose(aligned(heard.float()), expected, atol=1e-5)
         assert torch.equal(aligned.compose.w1.weight, model.compose.w1.weight)
     assert not torch.equal(aligned.encode.lstm.weight_ih_l0, model.encode.lstm.weight_ih_l0)
@@ -68,8 +71,8 @@ def test_the_covariance_of_recordings(talk, monkeypatch) -> None:
     speech = np.array([[0.0, 4.0], [5.0, 5.5]])
     scatter, frames = scatter_of(recording, speech)
     samples = np.concatenate(list(recording.blocks()))
-    windows = [subtract_mean(mfcc(samples[b * 16_000 : (b + 2) * 16_000])) for b in (0, 2)]
-    rows = np.concatenate(windows).astype(np.float64)
+    windows = [mfcc(samples[b * 16_000 : (b + 2) * 16_000]).astype(np.float64) for b in (0, 2)]
+    rows = np.concatenate([window - window.mean(axis=0) for window in windows])
     assert frames == len(rows)
     assert np.allclose(scatter, rows.T @ rows)
     both = covariance_of([(scatter, frames), (scatter, frames)])

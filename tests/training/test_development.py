@@ -19,3 +19,20 @@ def test_an_untrained_model_guesses_better_than_chance_on_hums_and_never_beyond_
         assert 0 <= value <= 1
     assert abs(found.all - (5 * found.single + 10 * found.pair) / 15) < 1e-6
     assert found.all == found.mean  # an untrained g is the mean
+
+
+def test_sound_may_change_on_its_way(hums):
+    heard = []
+
+    def through(rng, sides):
+        heard.append((rng.random(), sides.shape))
+        return sides * np.float32(0.5)
+
+    changed, plain = make_episodes(hums, 2, seed=4, through=through), make_episodes(hums, 2, seed=4)
+    assert [shape for _, shape in heard] == [(2, SETS, 32_000)] * 2
+    quieter = changed.queries - plain.queries
+    assert quieter[..., 0].mean() < -5  # the level is the first coefficient
+    assert abs(quieter[..., 1:].mean()) < 0.5
+    again = [draw for draw, _ in heard]
+    make_episodes(hums, 2, seed=4, through=through)
+    assert [draw for draw, _ in heard[2:]] == again

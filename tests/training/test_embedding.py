@@ -17,7 +17,8 @@ from diarize.errors import InputError
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig
-from diarize.training.voices import Voices
+from diarize.training.shifts import SHIFTS
+from diarize.training.voices import SPEEDS, Voices
 
 
 def write_hum(path: Path, pitch: float, seconds: float = 3.0) -> None:
@@ -63,8 +64,9 @@ def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_p
         hook=lambda step, done, total: steps.append((step, done)),
         report=lambda *report: reports.append(report),
     )
-    assert trained["encode.project.weight"].shape == (16, 8)
-    assert (trained["encode.spread"] != 1).all()  # measured on the speech
+    assert trained["encode.project.weight"].shape == (16, 2 * 8 + 31)
+    for name in ("spread", "average_spread"):
+        assert (trained[f"encode.{name}"] != 1).all()  # measured on the speech
     assert [step for step, _, _ in reports] == [2, 4]
     for _, loss, accuracy in reports:
         assert set(loss) == {"windows"}
@@ -90,6 +92,29 @@ def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None
     assert reports == [5]
     with pytest.raises(InputError, match=r"parts: holds a training by another recipe"):
         train(dataclasses.replace(recipe, seed=1), tmp_path / "parts")
+
+
+def test_a_training_may_begin_with_weights(recipe: Recipe, tmp_path: Path) -> None:
+    path = train_embedding(recipe, tmp_path / "first", workers=0)
+    still = dataclasses.replace(recipe.loop, rate=0.0)
+    other = EmbeddingConfig(dim=16, hidden=4, layers=1)  # what the weights say rules
+    begun = dataclasses.replace(recipe, start=path, loop=still, model=other, seed=1)
+    again = train(begun, tmp_path / "second")
+    for name, value in load_model(path).state_dict().items():
+        torch.testing.assert_close(again[name], value, rtol=0, atol=0)
+    with pytest.raises(InputError, match=r"no: no such model"):
+        train(dataclasses.replace(recipe, start="no"), tmp_path / "third")
+
+
+def test_shifted_voices_join_in(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(dataclasses.replace(recipe, shifts=True), tmp_path / "out")
+    few = Voices.load(tmp_path / "out" / "voices")
+    assert len(few) == 4 * (len(SPEEDS) + len(SHIFTS))
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pip install 'diarize-sets\[shifts\]'"):
+        train(dataclasses.replace(recipe, shifts=True), tmp_path / "other")
 
 
 def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from diarize.embedding.model import TIMBRE
 from diarize.training.last_layer import cluster_loss, draw_lessons
 
 from .test_adaptation import FAST, recordings
@@ -16,7 +17,7 @@ from .test_rehearsal import tiny
 
 def test_what_the_lessons_hold() -> None:
     lessons = draw_lessons(recordings(), tiny().encode, FAST, np.random.default_rng(0))
-    assert lessons.windows.shape == lessons.neighbours.shape == (3 * 3 * 8, 16)
+    assert lessons.windows.shape == lessons.neighbours.shape == (3 * 3 * 8, 2 * 16 + TIMBRE)
     assert not torch.allclose(lessons.windows, lessons.neighbours)
     assert len(lessons.mixtures) == len(lessons.parts) == 3 * 3 * 8 // 2
     assert np.bincount(lessons.speakers).tolist() == [8] * 9

@@ -1,0 +1,106 @@
+"""The sound of windows: levels, rooms, places."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from diarize.training.rendering import SOURCES, Acoustics, Renderer, Sources, fade
+from diarize.training.voices import Voices
+
+N = 16_000
+DRY = Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0)
+
+
+def alone(voices: list[int]) -> Sources:
+    """Windows of one voice throughout."""
+    voice = np.full((len(voices), SOURCES), -1)
+    voice[:, 0] = voices
+    shape = voice.shape
+    return Sources(voice, np.full(shape, -200), np.full(shape, N + 200), np.ones(len(voice), bool))
+
+
+def rendered(
+    hums: Voices, acoustics: Acoustics, sources: Sources, episodes: int = 1
+) -> torch.Tensor:
+    renderer = Renderer(hums, [], acoustics, 1.0, seed=0)
+    return renderer.render(np.random.default_rng(3), sources, episodes, N)
+
+
+def spectra(audio: torch.Tensor) -> torch.Tensor:
+    """Average power of a few hundred bins, in decibels."""
+    frames = audio.unfold(1, 512, 160) * torch.hann_window(512)
+    return 10 * torch.fft.rfft(frames).abs().square().mean(dim=1).log10()
+
+
+def test_a_window_alone_is_a_stretch_of_its_voice(hums: Voices) -> None:
+    audio = rendered(hums, DRY, alone([4])).numpy()[0]
+    speech = hums.stretch(4)
+    audio *= speech.std() / audio.std()
+    found = min(np.abs(speech[b : b + N] - audio).max() for b in range(len(speech) - N))
+    assert found < 0.02 * np.abs(speech).max()
+
+
+def test_silence_where_nobody_speaks(hums: Voices) -> None:
+    sources = alone([1, 2])
+    sources.begin[0, 0], sources.end[1, 0] = 9000, 4000
+    audio = rendered(hums, DRY, sources)
+    assert (audio[0, :9000] == 0).all() and (audio[0, 9500:] != 0).any()
+    assert (audio[1, 4000:] == 0).all() and (audio[1, :3500] != 0).any()
+
+
+@pytest.mark.parametrize("episodes", [1, 4])
+def test_in_one_place_a_voice_sounds_the_same_in_all_windows(hums: Voices, episodes: int) -> None:
+    same = replace(DRY, one_place=1.0, one_place_rooms=1.0)
+    everywhere = replace(DRY, rooms=1.0)
+    sources = alone([5] * 8)
+    apart = []
+    for acoustics in (same, everywhere):
+        heard = spectra(rendered(hums, acoustics, sources, episodes)).unflatten(0, (episodes, -1))
+        heard -= heard.mean(dim=-1, keepdim=True)  # levels are drawn
+        apart.append(float((heard - heard[:, :1]).abs()[:, 1:].mean()))
+    assert apart[0] < 0.5 * apart[1]
+
+
+def test_places_of_a_room_differ_and_rooms_do(hums: Voices) -> None:
+    acoustics = replace(DRY, one_place=1.0, one_place_rooms=1.0)
+    renderer = Renderer(hums, [], acoustics, 1.0, seed=0)
+    renderer.bank = torch.zeros(renderer.bank.shape)  # a click whose height names room and place
+    rooms, places, _ = renderer.bank.shape
+    heights = 1.0 + torch.arange(rooms * places).reshape(rooms, places)
+    renderer.bank[..., 0] = heights
+    voice = np.array([[0, 1, 2], [1, 2, 0], [3, -1, -1], [3, 0, -1]])
+    where = np.argwhere(voice >= 0)
+    out = renderer._in_rooms(
+        np.random.default_rng(0), torch.ones(len(where), 64), voice, where, episodes=2
+    )
+    heard = out.mean(dim=1).round().int().numpy() - 1
+    room, place = heard // places, heard % places
+    assert len(set(room[where[:, 0] < 2])) == 1 and len(set(room[where[:, 0] >= 2])) == 1
+    for episode in (where[:, 0] < 2, where[:, 0] >= 2):
+        for v in range(4):
+            assert len(set(place[episode & (voice[tuple(where.T)] == v)])) <= 1
+
+
+def test_noise_lies_at_its_level(hums: Voices) -> None:
+    noisy = replace(DRY, noisy=1.0, snr=(10.0, 10.0))
+    clean, with_noise = (rendered(hums, a, alone([0] * 4)) for a in (DRY, noisy))
+    assert not torch.allclose(clean, with_noise)
+    assert torch.isfinite(with_noise).all()
+
+
+@pytest.mark.parametrize(("begin", "end"), [(-5, 2000), (300, 1000), (950, 2000), (-5, 40)])
+def test_fading(begin: int, end: int) -> None:
+    stretch = np.ones(1000, np.float32)
+    fade(stretch, begin, end)
+    inside = np.zeros(1000, bool)
+    inside[max(0, begin) : max(0, end)] = True
+    assert (stretch[~inside] == 0).all()
+    assert (stretch <= 1).all()
+    clear = stretch[
+        max(0, begin + 160 if begin > 0 else 0) : max(0, end - 160 if end < 1000 else end)
+    ]
+    assert (clear == 1).all()
