@@ -21,8 +21,8 @@ from diarize.timeline import TimelineOptions, Turn, posteriors
 # probability of a sequence of sets is exp(-SHARPNESS * its cost), and a turn of which the decoding
 # gives the share p to its speaker is right with probability 1 / (1 + exp(-(SLOPE * p + OFFSET))).
 SHARPNESS = 10.0  # per second and unit of squared distance
-SLOPE = 5.7
-OFFSET = -2.8
+SLOPE = 5.3
+OFFSET = -2.3
 
 
 def confidences(
