@@ -106,3 +106,10 @@ def torch_mfcc(device: str | torch.device = "cpu") -> torch.nn.Module:
             "norm": "slaney",
         },
     ).to(device)
+
+
+def subtract_mean(
+    windows: Float32[np.ndarray, "*batch frames coefficients"],
+) -> Float32[np.ndarray, "*batch frames coefficients"]:
+    """Subtract each window's mean over its frames."""
+    return windows - windows.mean(axis=-2, keepdims=True)

@@ -77,6 +77,14 @@ def test_level_is_the_first_coefficient_alone():
     np.testing.assert_allclose(loud[:, 0] - quiet[:, 0], louder, atol=1e-2)
 
 
+def test_level_and_a_fixed_filter_leave_with_the_mean():
+    samples = noise(16_000)
+    quiet, loud = (
+        features.subtract_mean(features.mfcc(samples * np.float32(g))) for g in (0.3, 3.0)
+    )
+    np.testing.assert_allclose(quiet, loud, atol=1e-2)
+
+
 @pytest.mark.needs_torchaudio
 def test_torchaudio_computes_the_same():
     torch = pytest.importorskip("torch")

@@ -24,7 +24,7 @@ from jaxtyping import Float64
 from diarize.audio import Recording
 from diarize.embedding import place_windows
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import N_COEFFICIENTS, mfcc
+from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
 from diarize.shipped import models_folder
 from diarize.training.held import read_spans
 
@@ -71,8 +71,7 @@ def scatter_of(recording: Recording, speech: Float64[np.ndarray, "m 2"]) -> tupl
     scatter, frames = np.zeros((N_COEFFICIENTS, N_COEFFICIENTS)), 0
     spans = [(float(begin), float(end)) for begin, end in windows]
     for samples in read_spans(recording, [spans])[0]:
-        rows = mfcc(samples).astype(np.float64)
-        rows -= rows.mean(axis=0)
+        rows = subtract_mean(mfcc(samples)).astype(np.float64)
         scatter += rows.T @ rows
         frames += len(rows)
     return scatter, frames

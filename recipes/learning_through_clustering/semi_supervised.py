@@ -97,7 +97,7 @@ def of_digits() -> Examples:
 def of_speech(folder: Path, split: str = "dev-b") -> Examples:
     """Windows of the speakers with most speech; the last two fifths of each are not trained on."""
     from diarize.audio import SAMPLE_RATE
-    from diarize.features import mfcc
+    from diarize.features import mfcc, subtract_mean
     from diarize.mixing.speech import by_speaker, find_utterances, read_samples, without_pauses
 
     spoken = []
@@ -111,7 +111,7 @@ def of_speech(folder: Path, split: str = "dev-b") -> Examples:
         for part, begin, end in zip(parts, borders[:-1], borders[1:], strict=True):
             starts = range(begin, end - n + 1, hop)
             windows = np.stack([samples[start : start + n] for start in starts])
-            part.append(mfcc(windows))
+            part.append(subtract_mean(mfcc(windows)))
     spread = np.concatenate(parts[0]).std(axis=(0, 1))
     found = [
         (

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import soundfile
 import torch
 
 from diarize.embedding import EmbeddingConfig
@@ -113,6 +114,26 @@ def test_few_labels_are_the_same_for_each_class(
     assert np.bincount(y[kept][known]).tolist() == [0, 0, 5, 5, 5, 5]
     kept, known = module.choose(y, 1.0, 0, np.random.default_rng(0))
     assert known.all() and len(kept) == 300
+
+
+def test_windows_of_speech_have_no_average(
+    recipe_module: Callable[[str], ModuleType],
+    repo_root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes"))
+    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "learning_through_clustering"))
+    module = recipe_module("learning_through_clustering/semi_supervised.py")
+    time = np.arange(16 * 16_000) / 16_000
+    for name, pitch in (("a", 100), ("b", 170)):
+        hum = np.sign(np.sin(2 * np.pi * pitch * time)) * (1 + 0.5 * np.sin(9 * time))
+        soundfile.write(tmp_path / f"{name}.wav", 0.1 * hum, 16_000)
+    (tmp_path / "speakers.tsv").write_text("path\tspeaker\tsplit\na.wav\ta\tx\nb.wav\tb\tx\n")
+    examples = module.of_speech(tmp_path, "x")
+    for x, y in (examples.train, examples.probe, examples.test):
+        assert set(y.tolist()) == {0, 1}
+        assert x.mean(dim=1).abs().max() < 1e-3
 
 
 def test_training_with_the_forest(
