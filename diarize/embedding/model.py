@@ -17,6 +17,9 @@ from torch.nn.functional import interpolate, normalize
 
 from diarize.features import N_COEFFICIENTS
 
+# Coefficients of a window's average that f reads: all but the first, which is the level.
+TIMBRE = N_COEFFICIENTS - 1
+
 
 @dataclass(frozen=True)
 class EmbeddingConfig:
@@ -36,11 +39,19 @@ class EmbeddingConfig:
     stack: int = 4
     window: float = 2.0
 
+    @property
+    def read(self) -> int:
+        """Numbers that enter the LSTM in a step: stacked frames, and the window's average."""
+        return N_COEFFICIENTS * self.stack + TIMBRE
+
+    @property
+    def pooled(self) -> int:
+        """Numbers that the last layer sees: mean and deviation of outputs, mean of the frames."""
+        return 2 * self.hidden + TIMBRE
+
 
 # The pooling's preference for a place in the window is a curve through this many points.
 POSITIONS = 9
-# Coefficients of a window's average that f reads: all but the first, which is the level.
-TIMBRE = N_COEFFICIENTS - 1
 LEAST_VARIANCE = 1e-4  # below which the spread of an output over the window is not told apart
 
 
@@ -68,11 +79,10 @@ class Encoder(nn.Module):
         self.register_buffer("spread", torch.ones(N_COEFFICIENTS))
         self.register_buffer("average_centre", torch.zeros(TIMBRE))
         self.register_buffer("average_spread", torch.ones(TIMBRE))
-        read = N_COEFFICIENTS * config.stack + TIMBRE
-        self.lstm = nn.LSTM(read, config.hidden, config.layers, batch_first=True)
+        self.lstm = nn.LSTM(config.read, config.hidden, config.layers, batch_first=True)
         self.score = nn.Linear(config.hidden, 1)
         self.place = nn.Parameter(torch.zeros(POSITIONS))
-        self.project = nn.Linear(2 * config.hidden + TIMBRE, config.dim)
+        self.project = nn.Linear(config.pooled, config.dim)
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows of at least `stack` frames.

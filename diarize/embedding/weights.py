@@ -11,9 +11,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from diarize.embedding.model import TIMBRE, CompositionalEmbedding, EmbeddingConfig
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
-from diarize.features import N_COEFFICIENTS
 from diarize.shipped import models_folder
 
 SUFFIX = ".safetensors"
@@ -115,9 +114,8 @@ def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None
     sizes = (config.dim, config.hidden, config.layers, config.stack)
     if not all(type(size) is int and size > 0 for size in sizes):
         raise ValueError(f"its sizes are no counts: {sizes}")
-    dim, hidden, layers, stack = sizes
-    read, pooled = N_COEFFICIENTS * stack + TIMBRE, 2 * hidden + TIMBRE
-    least = 4 * hidden * (layers * hidden + read) + dim * (pooled + 2 * dim)
+    dim, hidden, layers, _ = sizes
+    least = 4 * hidden * (layers * hidden + config.read) + dim * (config.pooled + 2 * dim)
     if least > sum(tensor.numel() for tensor in tensors.values()):
         raise ValueError("its tensors are smaller than its configuration says")
 

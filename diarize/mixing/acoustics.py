@@ -44,6 +44,22 @@ def impulse_response(
     return _microphone(rng, response).astype(np.float32)
 
 
+def through_response(
+    samples: Float32[np.ndarray, "*batch samples"], response: Float32[np.ndarray, "taps"]
+) -> Float32[np.ndarray, "*batch samples"]:
+    """What a place and a microphone make of sound; direct sound stays at its time.
+
+    Args:
+        samples: 16 kHz.
+        response: of `impulse_response`.
+    """
+    from scipy.signal import fftconvolve
+
+    taps = response.reshape((1,) * (samples.ndim - 1) + (-1,))
+    heard = fftconvolve(samples, taps, axes=-1)
+    return heard[..., DIRECT : DIRECT + samples.shape[-1]].astype(np.float32)
+
+
 def _microphone(rng: np.random.Generator, response: np.ndarray) -> np.ndarray:
     """Filter a response by a random smooth gain curve over frequency."""
     frequencies = np.fft.rfftfreq(len(response), 1 / SAMPLE_RATE)

@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float32
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import (
-    DIRECT,
     DIRECT_TO_REVERBERANT_DB,
     REVERBERATION,
     coloured_noise,
     impulse_response,
+    through_response,
 )
 from diarize.mixing.speech import FRAME, active_frames
 
@@ -240,8 +240,6 @@ def _record(
     noises: Sequence[np.ndarray],
 ) -> Float32[np.ndarray, "samples"]:
     """Add up the speakers as one microphone hears them."""
-    from scipy.signal import fftconvolve
-
     room = float(rng.uniform(*REVERBERATION)) if rng.random() < config.room else None
     audio = np.zeros(length, np.float32)
     for name in sorted({turn.speaker for turn in turns}):
@@ -253,7 +251,7 @@ def _record(
         if room is not None:
             distance = float(rng.uniform(*DIRECT_TO_REVERBERANT_DB))
             response = impulse_response(rng, room, distance)
-            track = fftconvolve(track, response)[DIRECT : DIRECT + length].astype(np.float32)
+            track = through_response(track, response)
         audio += track * np.float32(10 ** (rng.normal(0, config.gain) / 20))
     if config.snr is not None:
         noise = _noise(rng, length, noises)

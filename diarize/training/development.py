@@ -58,8 +58,13 @@ Sides = Float32[np.ndarray, "2 15 samples"]
 Through = Callable[[np.random.Generator, Sides], Sides]
 
 
+def as_recorded(_: np.random.Generator, sides: Sides) -> Sides:
+    """Nothing happens to the sound."""
+    return sides
+
+
 def make_episodes(
-    voices: Voices, count: int, seed: int, through: Through | None = None
+    voices: Voices, count: int, seed: int, through: Through = as_recorded
 ) -> Episodes:
     """Draw episodes from voices of one pool.
 
@@ -67,8 +72,7 @@ def make_episodes(
         voices: one for each speaker.
         count: episodes.
         seed: of the draws.
-        through: what happens to the sound of an episode, references and queries, on its way; None:
-            nothing.
+        through: what happens to the sound of an episode, references and queries, on its way.
     """
     rng, on_the_way = np.random.default_rng([seed, 3]), np.random.default_rng([seed, 4])
     n = round(SECONDS * SAMPLE_RATE)
@@ -82,8 +86,7 @@ def make_episodes(
             first = np.stack([_segment(voices, chosen[i], n, rng) for i in left])
             second = np.stack([_segment(voices, chosen[j], n, rng) for j in right])
             sides.append(np.concatenate([single, (first + second) / 2]))
-        heard = np.stack(sides)
-        both.append(heard if through is None else through(on_the_way, heard))
+        both.append(through(on_the_way, np.stack(sides)))
     features = np.stack([mfcc(audio) for audio in both])
     return Episodes(features[:, 0], features[:, 1])
 

@@ -23,11 +23,18 @@ from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import Utterance, audio_files, find_utterances
-from diarize.training.development import SPEAKERS, Episodes, SetAccuracy, Through, make_episodes
+from diarize.training.development import (
+    SPEAKERS,
+    Episodes,
+    SetAccuracy,
+    Through,
+    as_recorded,
+    make_episodes,
+)
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.processes import join_processes
-from diarize.training.voices import Voices, collect_voices
+from diarize.training.voices import SPEEDS, Voices, collect_voices
 
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150
@@ -113,7 +120,7 @@ def train_embedding(
         torch.manual_seed(recipe.seed)
         model = CompositionalEmbedding(recipe.model if start is None else start.config)
         trainer = Trainer(model, recipe.loop, own_device, processes)
-        _begin(trainer, maker, folder / "checkpoint.safetensors", start)
+        begin(trainer, maker, folder / "checkpoint.safetensors", start)
         train(
             trainer,
             maker,
@@ -130,10 +137,23 @@ def train_embedding(
     return weights
 
 
-def _begin(
-    trainer: Trainer, maker: EpisodeMaker, checkpoint: Path, start: CompositionalEmbedding | None
+def begin(
+    trainer: Trainer,
+    maker: EpisodeMaker,
+    checkpoint: Path,
+    start: CompositionalEmbedding | None = None,
 ) -> None:
-    """Go on from the checkpoint, begin with weights, or measure the features and begin."""
+    """Go on from a checkpoint, begin with weights, or measure the features and begin.
+
+    Args:
+        trainer: what is going to be trained.
+        maker: makes the windows that are measured.
+        checkpoint: of an earlier run, if there is one.
+        start: weights to begin with; None: those that the trainer's model has.
+
+    Raises:
+        InputError: the checkpoint is damaged.
+    """
     if checkpoint.is_file():
         trainer.load(checkpoint)
     elif start is not None:
@@ -176,13 +196,13 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
             f"{recipe.speech}: {speakers} speakers, but {recipe.episodes.speakers} meet in training"
         )
     voices = collect_voices(named, hook=hook)
+    unchanged = voices[np.arange(SPEEDS.index(1.0), len(voices), len(SPEEDS))]
     if unnamed:
         voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
     if recipe.shifts:
         from diarize.training.shifts import shifted_voices
 
-        one_each = collect_voices(named, (1.0,), hook)
-        voices = voices + shifted_voices(one_each, recipe.seed, hook)
+        voices = voices + shifted_voices(unchanged, recipe.seed, hook)
     if recipe.teacher:
         from diarize.training.teacher import teach
 
@@ -213,7 +233,7 @@ def development_episodes(
     pool: Sequence[str],
     count: int,
     hook: Hook | None = None,
-    through: Through | None = None,
+    through: Through = as_recorded,
 ) -> dict[str, Episodes]:
     """Draw episodes within each corpus that has enough speakers.
 

@@ -40,24 +40,16 @@ def shifted_voices(
         ImportError: praat-parselmouth is not installed.
     """
     rng = np.random.default_rng([seed, 7])
-    samples = []
+    stretches = []
     for voice in range(len(voices)):
         speech = voices.stretch(voice)
         for formants, pitch in SHIFTS:
             changed = change_voice(speech, rng.uniform(*formants), rng.uniform(*pitch))
-            samples.append(to_int16(levelled(changed)))
+            stretches.append(to_int16(levelled(changed)))
         if hook:
             hook("shifted voices", voice + 1, len(voices))
-    ends = np.cumsum([len(s) for s in samples], dtype=np.int64)
     of = np.repeat(np.arange(len(voices)), len(SHIFTS))
-    return Voices(
-        np.concatenate(samples),
-        np.concatenate([[0], ends[:-1]]).astype(np.int64),
-        ends,
-        voices.speakers[of],
-        voices.corpora[of],
-        voices.sexes[of],
-    )
+    return Voices.of(stretches, voices.speakers[of], voices.corpora[of], voices.sexes[of])
 
 
 def change_voice(

@@ -56,6 +56,19 @@ class Voices:
             np.savez(file, **table)
 
     @classmethod
+    def of(
+        cls,
+        stretches: Sequence[Int16[np.ndarray, "_"]],
+        speakers: np.ndarray,
+        corpora: np.ndarray,
+        sexes: np.ndarray,
+    ) -> Voices:
+        """Put the speech of voices one after the other."""
+        ends = np.cumsum([len(s) for s in stretches], dtype=np.int64)
+        starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        return cls(np.concatenate(stretches), starts, ends, speakers, corpora, sexes)
+
+    @classmethod
     def load(cls, folder: Path) -> Voices:
         """Open what `save` wrote; the samples stay on disk until they are used."""
         with np.load(folder / "voices.npz") as table:
@@ -111,10 +124,7 @@ def collect_voices(
             rows.append((speaker, files[0].corpus, files[0].sex))
         if hook:
             hook("voices", done + 1, len(groups))
-    ends = np.cumsum([len(s) for s in stretches], dtype=np.int64)
-    speakers, corpora, sexes = (np.array(column) for column in zip(*rows, strict=True))
-    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
-    return Voices(np.concatenate(stretches), starts, ends, speakers, corpora, sexes)
+    return Voices.of(stretches, *(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def to_float(samples: np.ndarray) -> Float32[np.ndarray, "samples"]:

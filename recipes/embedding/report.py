@@ -7,42 +7,39 @@ package (extra `teacher`), with the mean as composition.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float32
-from scipy.signal import fftconvolve
 
 from diarize.embedding import load_model
 from diarize.embedding.model import Composition
-from diarize.mixing.acoustics import DIRECT, coloured_noise, impulse_response
+from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.speech import Utterance, find_utterances
-from diarize.training.development import SETS, SetAccuracy, judge, set_accuracy
+from diarize.training.development import (
+    SETS,
+    SetAccuracy,
+    Sides,
+    Through,
+    as_recorded,
+    judge,
+    set_accuracy,
+)
 from diarize.training.embedding import development_episodes
 
 POOL = ("librispeech", "vctk")
 SNR = (8.0, 20.0)  # decibels
 TEACHER_LEVEL = 10 ** (-30 / 20)  # root mean square to which its package brings sound
 
-Sides = Float32[np.ndarray, "2 15 samples"]
-Way = Callable[[np.random.Generator, Sides], Sides]
-
-
-def as_recorded(_: np.random.Generator, sides: Sides) -> Sides:
-    """Nothing between mouth and file but what was there."""
-    return sides
-
 
 def other_microphones(rng: np.random.Generator, sides: Sides) -> Sides:
     """References through one microphone, queries through another one."""
     heard = []
     for side in sides:
-        response = impulse_response(rng, None, 0.0)[None]
-        through = fftconvolve(side, response, axes=-1)[:, DIRECT : DIRECT + side.shape[-1]]
+        through = through_response(side, impulse_response(rng, None, 0.0))
         heard.append(through * side.std() / through.std())
-    return np.stack(heard).astype(np.float32)
+    return np.stack(heard)
 
 
 def in_noise(rng: np.random.Generator, sides: Sides) -> Sides:
@@ -54,7 +51,7 @@ def in_noise(rng: np.random.Generator, sides: Sides) -> Sides:
     return heard
 
 
-WAYS: dict[str, Way] = {
+WAYS: dict[str, Through] = {
     "as recorded": as_recorded,
     "references and queries through different microphones": other_microphones,
     f"noise {SNR[0]:.0f} to {SNR[1]:.0f} dB below the speech": in_noise,
@@ -62,7 +59,7 @@ WAYS: dict[str, Way] = {
 
 
 def of_model(
-    name: str, utterances: Sequence[Utterance], count: int, way: Way
+    name: str, utterances: Sequence[Utterance], count: int, way: Through
 ) -> dict[str, SetAccuracy]:
     """Set accuracy of a model, by corpus."""
     model = load_model(name)
@@ -70,7 +67,7 @@ def of_model(
     return {corpus: set_accuracy(model, episodes) for corpus, episodes in drawn.items()}
 
 
-def of_teacher(utterances: Sequence[Utterance], count: int, way: Way) -> dict[str, SetAccuracy]:
+def of_teacher(utterances: Sequence[Utterance], count: int, way: Through) -> dict[str, SetAccuracy]:
     """Set accuracy of Resemblyzer's encoder; a g that has learned nothing is the mean."""
     from resemblyzer import VoiceEncoder
     from resemblyzer.audio import wav_to_mel_spectrogram

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import soundfile
 import soxr
-from scipy.signal import butter, fftconvolve, sosfilt
+from scipy.signal import butter, sosfilt
 
 from diarize.audio import SAMPLE_RATE
-from diarize.mixing.acoustics import DIRECT, coloured_noise, impulse_response
+from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.speech import audio_files, read_samples
 
 TELEPHONE_RATE = 8_000  # Hz
@@ -43,7 +43,7 @@ def telephone(samples: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray
 def room(samples: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """What a far microphone hears, and its rate."""
     response = impulse_response(np.random.default_rng(7), REVERBERATION, DISTANCE)
-    wet = fftconvolve(samples, response)[DIRECT : DIRECT + len(samples)]
+    wet = through_response(samples, response)
     noise = coloured_noise(rng, len(wet)) * np.sqrt(np.square(wet).mean()) * 10 ** (-SNR / 20)
     heard = wet + noise
     return (heard * min(1.0, 0.99 / np.abs(heard).max())).astype(np.float32), SAMPLE_RATE

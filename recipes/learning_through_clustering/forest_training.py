@@ -17,7 +17,7 @@ import torch
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.speech import find_utterances
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
-from diarize.training.embedding import FIRST_LOOK, development_episodes
+from diarize.training.embedding import begin, development_episodes
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.voices import Voices, collect_voices
@@ -49,11 +49,7 @@ def learn(
         steps=steps, cooldown=steps // 4, every=100, max_set_size=2, sets=sets, forest=forest
     )
     trainer = Trainer(model, config)
-    checkpoint = folder / "checkpoint.safetensors"
-    if checkpoint.exists():
-        trainer.load(checkpoint)
-    else:
-        model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
+    begin(trainer, maker, folder / "checkpoint.safetensors")
     train(trainer, maker, None, folder, {}, workers=1)
     return model
 

@@ -9,6 +9,7 @@ from diarize.mixing.acoustics import (
     impulse_response,
     read_noises,
     room_bank,
+    through_response,
 )
 
 
@@ -23,6 +24,18 @@ def test_the_direct_sound_comes_first_and_the_tail_decays():
 def test_without_a_room_nothing_but_the_microphone_is_heard():
     response = impulse_response(np.random.default_rng(2), room=None, distance_db=0.0)
     assert np.square(response[DIRECT + 400 :]).sum() < 0.02 * np.square(response).sum()
+
+
+def test_direct_sound_stays_at_its_time():
+    """A click is heard where it was, and what follows it after it; rows are heard apart."""
+    clicks = np.zeros((2, 4000), np.float32)
+    clicks[0, 100], clicks[1, 3900] = 1.0, 1.0
+    response = impulse_response(np.random.default_rng(4), room=0.3, distance_db=0.0)
+    heard = through_response(clicks, response)
+    assert heard.shape == clicks.shape and heard.dtype == np.float32
+    np.testing.assert_allclose(heard[0, 100:1100], response[DIRECT : DIRECT + 1000], atol=1e-6)
+    np.testing.assert_allclose(heard[1, 3900:], response[DIRECT : DIRECT + 100], atol=1e-6)
+    np.testing.assert_allclose(heard[1], through_response(clicks[1], response), atol=1e-6)
 
 
 def test_draws_are_seeded():
