@@ -6,7 +6,7 @@ on exactly as it would have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,7 +98,7 @@ class Batch:
 
     def to(self, device: str) -> Batch:
         """The same on another device."""
-        return Batch(**{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
 
 
 class EpisodeMaker(torch.utils.data.Dataset):

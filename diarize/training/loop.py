@@ -109,7 +109,7 @@ class Trainer:
         wanted = None
         if targets is not None:
             wanted = targets[batch.voices.to(targets.device)].to(self.device)
-        parts = self._losses(batch, vectors, wanted)
+        parts = self.losses(batch, vectors, wanted)
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
@@ -119,7 +119,7 @@ class Trainer:
         self.step += 1
         return {name: float(part.detach()) for name, part in parts.items()}
 
-    def _losses(
+    def losses(
         self,
         batch: Batch,
         vectors: Float[Tensor, "e windows dim"],
