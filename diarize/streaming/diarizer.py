@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +20,10 @@ from diarize.errors import InputError
 from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.streaming.cast import Cast
 from diarize.streaming.decoding import LiveDecoder
-from diarize.streaming.history import Said, Spool
+from diarize.streaming.hindsight import Hindsight
+from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
-from diarize.streaming.settling import Settler, Stretch, shared_seconds
+from diarize.streaming.settling import shared_seconds
 from diarize.streaming.speech import LiveActivity
 from diarize.streaming.timing import plan
 from diarize.streaming.turns import Turn
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 LATENCY = 2.0  # seconds
 SHORTEST_CELL = 0.01  # seconds
-REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
-SHORTEST_REFINE = 5.0  # seconds
 
 
 class StreamingDiarizer:
@@ -66,7 +64,6 @@ class StreamingDiarizer:
         uri: name of the stream.
         options: those that a result is written with.
         said: what was said live: begin, end and speakers, stretches that went on joined.
-        settled: final turns so far.
 
     Raises:
         InputError: options that cannot be used, a latency that cannot be promised.
@@ -114,41 +111,28 @@ class StreamingDiarizer:
         self._fine = Lane(FINE_WINDOW, FINE_STEP, known=FINE_STEP, rest=SHORTEST_CELL)
         self._frames = Frames(self._timing.delay + WINDOW + 2 * STEP + 1)
         given = dict(params or {})
-        self._links: Links = clustering.make(
-            "links", max_set_size=max_set_size, compose=self._model.compose, **given
-        )
+        common = {"max_set_size": max_set_size, "compose": self._model.compose}
+        self._links: Links = clustering.make("links", **common, **given)
+        # Options that cannot be used are refused now, not with the first window.
+        nothing = np.zeros((0, self._model.config.dim), np.float32)
+        clustering.make("links", **common, **given).fit(nothing)
         self._decoder = LiveDecoder(
             self._model.compose, max_set_size, options, self._model.config.dim
         )
         self._cast = Cast(self._model.compose, max_set_size)
-        self._backend = refine_backend
-        self._bounds = {
-            "n_speakers": n_speakers,
-            "min_speakers": min_speakers,
-            "max_speakers": max_speakers,
-        }
-        self._common = {
-            "max_set_size": max_set_size,
-            "compose": self._model.compose,
-            "random_state": seed,
-            **(given if refine_backend == "links" else {}),
-        }
-        least = n_speakers or min_speakers or 0
-        self._settler = Settler(self._estimator, options, least)
-        self._check(refine)
-        self._refine = refine
-        self._next_pass = math.inf if refine is None else 2 * refine
-        self._settled_until = 0.0
-        self._pass: Future[list[Stretch]] | None = None
-        self._worker: ThreadPoolExecutor | None = None
-        self._coarse_vectors = Spool(self._model.config.dim)
-        self._fine_vectors = Spool(self._model.config.dim)
+        self._hindsight = Hindsight(
+            refine_backend,
+            common | {"random_state": seed} | (given if refine_backend == "links" else {}),
+            {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
+            options,
+            self._model.config.dim,
+            refine,
+        )
         self._names: dict[int, str] = {}
         self._ended = False
         self._annotation: Annotation | None = None
         self._heard = 0  # samples at 16 kHz
         self.said = Said()
-        self.settled: list[Turn] = []
 
     @property
     def seconds(self) -> float:
@@ -159,6 +143,11 @@ class StreamingDiarizer:
     def decided(self) -> float:
         """Seconds up to which it has been said who speaks."""
         return self._decoder.until
+
+    @property
+    def settled(self) -> list[Turn]:
+        """Final turns so far."""
+        return self._hindsight.turns
 
     def push(self, samples: Any) -> list[Turn]:
         """Take in sound.
@@ -178,7 +167,7 @@ class StreamingDiarizer:
         said = []
         while (piece := self._intake.take(self._timing.hop)) is not None:
             said += self._hear(piece)
-        return said + self._collect()
+        return said + self._hindsight.collect()
 
     def catch_up(self, until: float) -> list[Turn]:
         """Decide on sound although what follows it does not come: for a stream that stalls.
@@ -222,14 +211,10 @@ class StreamingDiarizer:
         """
         if self._annotation is None:
             self.end()
-            self._collect(wait=True)
-            self._begin_pass(math.inf)
-            self._collect(wait=True)
+            self._hindsight.finish()
             self._annotation = annotation_of(
                 ((turn.start, turn.end, turn.speakers) for turn in self.settled), self.uri
             )
-            if self._worker is not None:
-                self._worker.shutdown()
         return self._annotation
 
     def live(self) -> Annotation:
@@ -253,11 +238,10 @@ class StreamingDiarizer:
             heard = self._heard / SAMPLE_RATE
             due = heard - self._timing.delay
             said = self._say(due + self._timing.piece if self.decided < due else self.decided)
-        if heard >= self._next_pass and self._refine is not None:
-            said += self._collect(wait=True)
+        if self._hindsight.is_due(heard):
+            said += self._hindsight.collect(wait=True)
             self._recast()
-            self._begin_pass(heard - self._refine)
-            self._next_pass += self._refine
+            self._hindsight.go_on(heard)
         return said
 
     def _say(self, until: float) -> list[Turn]:
@@ -293,38 +277,17 @@ class StreamingDiarizer:
         vectors = embed(self._model, self._frames.cut(windows, self._model.config.stack))
         coarse, fine = np.split(vectors, [len(ready[0])])
         if len(coarse):
-            self._coarse_vectors.add(_times(ready[0]), coarse)
+            self._hindsight.coarse.add(_times(ready[0]), coarse)
         elif not self._links.live_clusters():
             coarse = fine[:1]
         if len(coarse):
             self._answer(coarse)
-        self._fine_vectors.add(_times(ready[1]), fine)
+        self._hindsight.fine.add(_times(ready[1]), fine)
         self._decoder.add(_times(ready[1]), fine)
 
     def _answer(self, vectors: Float32[np.ndarray, "n p"]) -> None:
         self._links.partial_fit(vectors)
         self._decoder.know(self._cast.of(self._links.live_clusters()))
-
-    def _begin_pass(self, until: float) -> None:
-        """Settle what was said up to a time, in a thread of its own."""
-        begin = self._settled_until
-        coarse = self._coarse_vectors.read()[1]
-        cells, fine = self._fine_vectors.read()
-        if begin > 0:
-            first = int(np.searchsorted(cells[:, 1], begin - REMEMBERED))
-            cells, fine = cells[first:], fine[first:]
-        self._settled_until = until
-        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
-        self._pass = self._worker.submit(self._settler.settle, coarse, cells, fine, begin, until)
-
-    def _collect(self, wait: bool = False) -> list[Turn]:
-        """Turns of a pass that is done."""
-        if self._pass is None or not (wait or self._pass.done()):
-            return []
-        found = [Turn(*stretch, True) for stretch in self._pass.result()]
-        self._pass = None
-        self.settled += found
-        return found
 
     def _recast(self) -> None:
         """Decode among the speakers of the last pass from now on.
@@ -337,27 +300,8 @@ class StreamingDiarizer:
         shared = shared_seconds(self.said.turns, final)
         ids = {name: number for number, name in self._names.items()}
         by_id = {ids[name]: times for name, times in shared.items()}
-        self._cast.settle(self._settler.voices, by_id)
+        self._cast.settle(self._hindsight.voices, by_id)
         self._decoder.know(self._cast.of(self._links.live_clusters()))
-
-    def _check(self, refine: float | None) -> None:
-        if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
-            raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
-        estimator = self._estimator(None)
-        if estimator.needs_truth:
-            raise InputError(f"backend {self._backend} needs the true turns: nobody knows them yet")
-        nothing = np.zeros((0, self._model.config.dim), np.float32)
-        estimator.fit(nothing)
-        clustering.make("links", **self._links.get_params(deep=False)).fit(nothing)
-
-    def _estimator(self, n_windows: int | None) -> Any:
-        """The clustering that settles; of few windows no more speakers are asked than they are."""
-        bounds = dict(self._bounds)
-        for name in ("n_speakers", "min_speakers"):
-            wanted = bounds[name]
-            if wanted is not None and n_windows:
-                bounds[name] = min(wanted, n_windows)
-        return clustering.make(self._backend, **bounds, **self._common)
 
 
 def annotation_of(stretches: Any, uri: str) -> Annotation:

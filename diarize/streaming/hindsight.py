@@ -1,0 +1,119 @@
+"""The past of a stream: its vectors, kept on disk, and the passes over them in a thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize import clustering
+from diarize.errors import InputError
+from diarize.streaming.history import Spool
+from diarize.streaming.settling import Settler, Stretch
+from diarize.streaming.turns import Turn
+from diarize.timeline import TimelineOptions
+
+REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
+SHORTEST_REFINE = 5.0  # seconds
+
+
+class Hindsight:
+    """Settles who spoke: every few seconds what is older than as many, or all of it at the end.
+
+    Args:
+        backend: the clustering that does so.
+        params: its options.
+        bounds: `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
+        options: of the timeline.
+        dimension: of the vectors.
+        refine: seconds from one pass to the next; None: only at the end.
+
+    Attributes:
+        coarse: windows that are clustered.
+        fine: windows that are decoded.
+        turns: those that are settled.
+
+    Raises:
+        InputError: options that cannot be used.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        params: Mapping[str, Any],
+        bounds: Mapping[str, int | None],
+        options: TimelineOptions,
+        dimension: int,
+        refine: float | None = None,
+    ) -> None:
+        if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
+            raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
+        self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
+        estimator = self._estimator(None)
+        if estimator.needs_truth:
+            raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
+        estimator.fit(np.zeros((0, dimension), np.float32))
+        least = bounds["n_speakers"] or bounds["min_speakers"] or 0
+        self._settler = Settler(self._estimator, options, least)
+        self._interval = math.inf if refine is None else refine
+        self._next = 2 * self._interval
+        self._settled_until = 0.0
+        self._pass: Future[list[Stretch]] | None = None
+        self._worker: ThreadPoolExecutor | None = None
+        self.coarse, self.fine = Spool(dimension), Spool(dimension)
+        self.turns: list[Turn] = []
+
+    @property
+    def voices(self) -> dict[str, Float64[np.ndarray, " p"]]:
+        """Where each speaker lies that has a name, after the last pass."""
+        return self._settler.voices
+
+    def is_due(self, heard: float) -> bool:
+        """Whether a pass should begin, after so many seconds."""
+        return heard >= self._next
+
+    def go_on(self, heard: float) -> None:
+        """Begin a pass over what is old enough, in a thread of its own."""
+        self._begin(heard - self._interval)
+        self._next += self._interval
+
+    def collect(self, wait: bool = False) -> list[Turn]:
+        """Turns of a pass that is done."""
+        if self._pass is None or not (wait or self._pass.done()):
+            return []
+        found = [Turn(*stretch, True) for stretch in self._pass.result()]
+        self._pass = None
+        self.turns += found
+        return found
+
+    def finish(self) -> None:
+        """Settle everything that is not settled yet."""
+        self.collect(wait=True)
+        self._begin(math.inf)
+        self.collect(wait=True)
+        if self._worker is not None:
+            self._worker.shutdown()
+
+    def _begin(self, until: float) -> None:
+        begin = self._settled_until
+        coarse = self.coarse.read()[1]
+        cells, fine = self.fine.read()
+        if begin > 0:
+            first = int(np.searchsorted(cells[:, 1], begin - REMEMBERED))
+            cells, fine = cells[first:], fine[first:]
+        self._settled_until = until
+        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
+        self._pass = self._worker.submit(self._settler.settle, coarse, cells, fine, begin, until)
+
+    def _estimator(self, n_windows: int | None) -> Any:
+        """A new clustering; of few windows no more speakers are asked than they are."""
+        bounds = dict(self._bounds)
+        for name in ("n_speakers", "min_speakers"):
+            wanted = bounds[name]
+            if wanted is not None and n_windows:
+                bounds[name] = min(wanted, n_windows)
+        return clustering.make(self._backend, **bounds, **self._params)

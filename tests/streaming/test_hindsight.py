@@ -1,0 +1,80 @@
+"""Passes over the past of a stream."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.errors import InputError
+from diarize.streaming.hindsight import Hindsight
+from diarize.timeline import TimelineOptions
+
+
+def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    both = a + b
+    return both / np.linalg.norm(both, axis=-1, keepdims=True)
+
+
+FREE = {"n_speakers": None, "min_speakers": None, "max_speakers": None}
+COMMON = {"max_set_size": 1, "compose": mean, "random_state": 0}
+
+
+def hindsight(refine: float | None = None, backend: str = "ac", **bounds: int | None) -> Hindsight:
+    return Hindsight(backend, COMMON, FREE | bounds, TimelineOptions(), 4, refine)
+
+
+def hear(stream: Hindsight, begin: int, end: int) -> None:
+    """Windows a second apart: two voices, ten seconds each in turn."""
+    seconds = np.arange(begin, end, dtype=np.float64)
+    vectors = np.eye(4, dtype=np.float32)[(seconds // 10 % 2).astype(int)]
+    cells = np.stack([seconds, seconds + 1], axis=1)
+    stream.coarse.add(cells, vectors)
+    stream.fine.add(cells, vectors)
+
+
+def test_all_is_settled_at_the_end() -> None:
+    stream = hindsight()
+    hear(stream, 0, 40)
+    assert not stream.is_due(1e9) and not stream.collect() and not stream.turns
+    stream.finish()
+    names = ("SPEAKER_00", "SPEAKER_01")
+    assert [(t.start, t.end, t.speakers) for t in stream.turns] == [
+        (10.0 * i, 10.0 * i + 10, (names[i % 2],)) for i in range(4)
+    ]
+    assert all(turn.final for turn in stream.turns)
+    assert set(stream.voices) == set(names)
+
+
+def test_a_pass_settles_what_is_older_than_its_interval() -> None:
+    stream = hindsight(refine=15.0)
+    hear(stream, 0, 30)
+    assert not stream.is_due(29.9) and stream.is_due(30.0)
+    stream.go_on(30.0)
+    found = stream.collect(wait=True)
+    assert found == stream.turns and found[-1].end == 15.0
+    assert not stream.is_due(44.9) and stream.is_due(45.0)
+    hear(stream, 30, 40)
+    stream.finish()
+    assert stream.turns[: len(found)] == found
+    assert [turn.end for turn in stream.turns] == [10.0, 15.0, 20.0, 30.0, 40.0]
+    assert stream.turns[1].speakers == stream.turns[2].speakers == stream.turns[4].speakers
+
+
+def test_no_more_speakers_are_asked_for_than_windows() -> None:
+    stream = hindsight(n_speakers=3)
+    hear(stream, 0, 2)
+    stream.finish()
+    assert 1 <= len({name for turn in stream.turns for name in turn.speakers}) <= 2
+
+
+@pytest.mark.parametrize("refine", [4.9, np.inf, np.nan])
+def test_an_interval_that_cannot_be_kept_is_refused(refine: float) -> None:
+    with pytest.raises(InputError, match="refine is a number of seconds from 5 on"):
+        hindsight(refine=refine)
+
+
+def test_options_that_cannot_be_used_are_refused_at_once() -> None:
+    with pytest.raises(InputError, match="oracle needs the true turns"):
+        hindsight(backend="oracle")
+    with pytest.raises(ValueError, match="n_speakers"):
+        hindsight(n_speakers=-1)
