@@ -68,13 +68,13 @@ _EXPERIMENTS = {
 }
 
 _SHIPPED = (
-    _tuned("librispeech", "ckm", 96.2, n_speakers=5),
-    _tuned("librispeech", "gcr", 92.9, order="elimination", n_base_clusters=16, threshold=0.8),
-    _tuned("librispeech", "cap", 94.3, preference=-5.0, squared=True),
-    _tuned("librispeech", "ac", 87.4, distance_threshold=1.25),
-    _tuned("librispeech", "ap", 86.5, preference=-1.0),
-    _tuned("librispeech", "fcm", 87.5, n_speakers=20, fuzzifier=1.05),
-    _tuned("librispeech", "gmm", 86.7, n_speakers=20, covariance_type="full"),
+    _tuned("librispeech", "ckm", 99.0, n_speakers=5),
+    _tuned("librispeech", "gcr", 96.8, order="elimination", n_base_clusters=15, threshold=0.7),
+    _tuned("librispeech", "cap", 98.1, preference=-4.0, squared=True),
+    _tuned("librispeech", "ac", 89.4, distance_threshold=1.25),
+    _tuned("librispeech", "ap", 88.7, preference=-1.25),
+    _tuned("librispeech", "fcm", 89.2, n_speakers=18, fuzzifier=1.1),
+    _tuned("librispeech", "gmm", 88.8, n_speakers=20, covariance_type="full"),
     _tuned("omniglot", "ckm", 93.3, n_speakers=5),
     _tuned("omniglot", "gcr", 91.2, order="elimination", n_base_clusters=25, threshold=0.4),
     _tuned("omniglot", "cap", 93.5, preference=-2.0, squared=False),

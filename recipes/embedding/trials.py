@@ -4,7 +4,7 @@ r"""Try one change of the training at a time, from the same weights, and judge i
         --noise DIR --steps 500 nothing margin-head consistency
 
 WORK is a folder in which a training has collected its voices (`run.sh`); `nothing` is that
-training. Without --start the weights are drawn.
+training. Without --start the weights are drawn, as changes of f's sizes need them to be.
 """
 
 from __future__ import annotations
@@ -224,6 +224,7 @@ class Change:
     """What is done otherwise."""
 
     voices: Callable[[Voices], Voices] = lambda voices: voices
+    model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     trainer: Callable[[CompositionalEmbedding, LoopConfig, Voices], Trainer] = usual_trainer
     maker: Callable[..., torch.utils.data.Dataset] = usual_maker
@@ -242,6 +243,10 @@ CHANGES = {
     "places-mixed": Change(episodes=EpisodeConfig(acoustics=Acoustics(one_place=0.0))),
     "no-shifts": Change(voices=without_shifts),
     "untaught": Change(voices=untaught),
+    "stack-2": Change(model=EmbeddingConfig(stack=2)),
+    "stack-8": Change(model=EmbeddingConfig(stack=8)),
+    "hidden-128": Change(model=EmbeddingConfig(hidden=128)),
+    "layers-1": Change(model=EmbeddingConfig(layers=1)),
     "untaught-triplets": Change(voices=untaught, trainer=triplet_trainer),
     "untaught-growing": Change(voices=untaught, maker=GrowingMaker),
 }
@@ -258,7 +263,7 @@ def learn(
     """Train with a change; also the parts of the loss over the last tenth of the steps."""
     voices = change.voices(voices)
     torch.manual_seed(0)
-    model = CompositionalEmbedding(EmbeddingConfig() if start is None else start.config)
+    model = CompositionalEmbedding(change.model)
     trainer = change.trainer(model, loop, voices)
     maker = change.maker(voices, noises, change.episodes, loop.steps)
     begin(trainer, usual_maker(voices, [], EpisodeConfig(), 0), folder / "none", start)
@@ -289,6 +294,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     voices = Voices.load(given.voices)
     noises = read_noises(given.noise) if given.noise else []
     start = load_model(given.start) if given.start else None
+    if start and any(CHANGES[name].model != start.config for name in given.changes):
+        parser.error(f"{given.start} has other sizes")
     utterances = find_utterances(given.speech, "dev-a")
     heard = [development_episodes(utterances, POOL, EPISODES, through=way) for way in WAYS.values()]
     given.out.mkdir(parents=True, exist_ok=True)
