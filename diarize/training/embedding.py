@@ -140,7 +140,7 @@ def train_embedding(
 def begin(
     trainer: Trainer,
     maker: EpisodeMaker,
-    checkpoint: Path,
+    checkpoint: Path | None,
     start: CompositionalEmbedding | None = None,
 ) -> None:
     """Go on from a checkpoint, begin with weights, or measure the features and begin.
@@ -148,13 +148,13 @@ def begin(
     Args:
         trainer: what is going to be trained.
         maker: makes the windows that are measured.
-        checkpoint: of an earlier run, if there is one.
+        checkpoint: where one of an earlier run would be; None: there is none.
         start: weights to begin with; None: those that the trainer's model has.
 
     Raises:
         InputError: the checkpoint is damaged.
     """
-    if checkpoint.is_file():
+    if checkpoint is not None and checkpoint.is_file():
         trainer.load(checkpoint)
     elif start is not None:
         trainer.begin_with(start)

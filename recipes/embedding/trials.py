@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +43,11 @@ EPISODES = 150
 Losses = dict[str, Tensor]
 
 
-class TripletTrainer(Trainer):
-    """The paper's loss: every window nearer to its own set than to any other, by a margin."""
+class TrialTrainer(Trainer):
+    """The usual parts of the loss, and those of a trial."""
+
+    def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
+        super().__init__(model, config)
 
     def losses(
         self,
@@ -52,8 +55,22 @@ class TripletTrainer(Trainer):
         vectors: Float[Tensor, "e windows dim"],
         wanted: Float[Tensor, "e speakers dim"] | None,
     ) -> Losses:
+        """All parts by name."""
+        return super().losses(batch, vectors, wanted) | self.extra(batch, vectors)
+
+    def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
+        """What a trial adds: nothing."""
+        return {}
+
+
+class TripletTrainer(TrialTrainer):
+    """The paper's loss: every window nearer to its own set than to any other, by a margin."""
+
+    def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
+        super().__init__(model, replace(config, sets=0.0), voices)
+
+    def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """Hinges in place of the softmax over sets; the teacher's pull stays."""
-        parts = super().losses(batch, vectors, wanted)
         largest = self.config.max_set_size
         target = set_index(batch.members, largest)
         hinges = []
@@ -67,16 +84,14 @@ class TripletTrainer(Trainer):
             asked[:, rows] = False
             hinge = hinge[asked]
             hinges.append(hinge.sum() / (hinge > 0).sum().clamp(min=1))
-        parts["windows"] = 10 * torch.stack(hinges).mean()
-        parts.pop("voices", None)
-        return parts
+        return {"windows": 10 * torch.stack(hinges).mean()}
 
 
-class MarginTrainer(Trainer):
+class MarginTrainer(TrialTrainer):
     """Also tells all voices apart, by windows of one of them, with an additive margin."""
 
     def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
-        super().__init__(model, config)
+        super().__init__(model, config, voices)
         places = torch.randn(len(voices), model.config.dim)
         if voices.targets is not None:
             places = torch.from_numpy(voices.targets).clone()
@@ -84,21 +99,14 @@ class MarginTrainer(Trainer):
         group = {"params": [self.head], "factor": 1.0, "lr": 0.0, "weight_decay": 0.0}
         self.optimiser.add_param_group(group)
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> Losses:
-        """The usual parts, and the head's."""
-        parts = super().losses(batch, vectors, wanted)
+    def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
+        """The head's cross-entropy."""
         voices = batch.voices[:, None].expand(-1, batch.alone.shape[1], -1)
         owner = voices.gather(2, batch.members.int().argmax(dim=2, keepdim=True))[..., 0]
         owner = owner[batch.alone]
         cosines = vectors[batch.alone] @ normalize(self.head, dim=1).T
         margin = HEAD_MARGIN * nn.functional.one_hot(owner, len(self.head))
-        parts["head"] = HEAD_WEIGHT * cross_entropy(HEAD_SCALE * (cosines - margin), owner)
-        return parts
+        return {"head": HEAD_WEIGHT * cross_entropy(HEAD_SCALE * (cosines - margin), owner)}
 
 
 @dataclass(frozen=True)
@@ -143,29 +151,21 @@ class PartsMaker(EpisodeMaker):
         place = renderer.window % config.windows
         sound = renderer.alone[(place >= first) & (place < first + config.pairs)]
         sound = sound * (LOUDNESS / sound.square().mean(dim=1, keepdim=True).sqrt().clamp(1e-5))
-        given = {f.name: getattr(batch, f.name) for f in fields(batch)}
         pairs = torch.arange(first, first + config.pairs)
-        return BatchWithParts(**given, pairs=pairs, parts=self._features(sound))
+        return BatchWithParts(**vars(batch), pairs=pairs, parts=self._features(sound))
 
 
-class ConsistentTrainer(Trainer):
+class ConsistentTrainer(TrialTrainer):
     """Also pulls f of a mixture and g of f of its parts together."""
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> Losses:
-        """The usual parts, and one minus the cosine between the two."""
+    def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
+        """One minus the cosine between the two."""
         assert isinstance(batch, BatchWithParts)
-        parts = super().losses(batch, vectors, wanted)
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, self.config.bf16):
             alone = self.model(batch.parts)
         a, b = alone.float().unflatten(0, (-1, 2)).unbind(1)
         mixed = vectors[:, batch.pairs].flatten(0, 1)
-        parts["consistency"] = (1 - (self.model.compose(a, b) * mixed).sum(dim=1)).mean()
-        return parts
+        return {"consistency": (1 - (self.model.compose(a, b) * mixed).sum(dim=1)).mean()}
 
 
 class GrowingMaker(torch.utils.data.Dataset):
@@ -202,23 +202,6 @@ def usual_maker(
     return EpisodeMaker(voices, noises, config, seed=0)
 
 
-def usual_trainer(model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> Trainer:
-    """No voice is known to the trainer."""
-    return Trainer(model, config)
-
-
-def triplet_trainer(model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> Trainer:
-    """The paper's."""
-    return TripletTrainer(model, config)
-
-
-def consistent_trainer(
-    model: CompositionalEmbedding, config: LoopConfig, voices: Voices
-) -> Trainer:
-    """Asks for batches with parts."""
-    return ConsistentTrainer(model, config)
-
-
 @dataclass(frozen=True)
 class Change:
     """What is done otherwise."""
@@ -226,15 +209,15 @@ class Change:
     voices: Callable[[Voices], Voices] = lambda voices: voices
     model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
-    trainer: Callable[[CompositionalEmbedding, LoopConfig, Voices], Trainer] = usual_trainer
+    trainer: type[TrialTrainer] = TrialTrainer
     maker: Callable[..., torch.utils.data.Dataset] = usual_maker
 
 
 CHANGES = {
     "nothing": Change(),
-    "triplets": Change(trainer=triplet_trainer),
+    "triplets": Change(trainer=TripletTrainer),
     "margin-head": Change(trainer=MarginTrainer),
-    "consistency": Change(trainer=consistent_trainer, maker=PartsMaker),
+    "consistency": Change(trainer=ConsistentTrainer, maker=PartsMaker),
     "growing": Change(maker=GrowingMaker),
     "no-triples": Change(episodes=EpisodeConfig.up_to(2)),
     "not-alike": Change(episodes=EpisodeConfig(alike=0.0)),
@@ -247,7 +230,7 @@ CHANGES = {
     "stack-8": Change(model=EmbeddingConfig(stack=8)),
     "hidden-128": Change(model=EmbeddingConfig(hidden=128)),
     "layers-1": Change(model=EmbeddingConfig(layers=1)),
-    "untaught-triplets": Change(voices=untaught, trainer=triplet_trainer),
+    "untaught-triplets": Change(voices=untaught, trainer=TripletTrainer),
     "untaught-growing": Change(voices=untaught, maker=GrowingMaker),
 }
 
@@ -258,7 +241,6 @@ def learn(
     noises: list[np.ndarray],
     loop: LoopConfig,
     start: CompositionalEmbedding | None,
-    folder: Path,
 ) -> tuple[CompositionalEmbedding, dict[str, float]]:
     """Train with a change; also the parts of the loss over the last tenth of the steps."""
     voices = change.voices(voices)
@@ -266,7 +248,7 @@ def learn(
     model = CompositionalEmbedding(change.model)
     trainer = change.trainer(model, loop, voices)
     maker = change.maker(voices, noises, change.episodes, loop.steps)
-    begin(trainer, usual_maker(voices, [], EpisodeConfig(), 0), folder / "none", start)
+    begin(trainer, usual_maker(voices, [], EpisodeConfig(), 0), None, start)
     batches = torch.utils.data.DataLoader(
         maker, batch_size=None, sampler=range(loop.steps), num_workers=1, prefetch_factor=4
     )
@@ -279,7 +261,7 @@ def learn(
     return model.eval(), {name: float(np.mean([p[name] for p in last])) for name in last[0]}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Train and judge with each change, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("speech", type=Path)
@@ -290,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--rate", type=float, default=6e-4, help="falls to zero")
     parser.add_argument("--out", type=Path, default=Path("trials"), help="weights go there")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     voices = Voices.load(given.voices)
     noises = read_noises(given.noise) if given.noise else []
     start = load_model(given.start) if given.start else None
@@ -305,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("|---" * (3 + len(heard[0])) + "|", flush=True)
     for name in given.changes:
         began = time.monotonic()
-        model, parts = learn(CHANGES[name], voices, noises, loop, start, given.out)
+        model, parts = learn(CHANGES[name], voices, noises, loop, start)
         seconds = time.monotonic() - began
         save_model(model, given.out / f"{name}.safetensors")
         figures = [

@@ -55,7 +55,7 @@ def voices() -> Voices:
 
 
 def test_every_change_learns(
-    trials: ModuleType, voices: Voices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trials: ModuleType, voices: Voices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "GROWTH", ((0.0, 4, 2), (0.5, 6, 1)))
     loop = LoopConfig(steps=2, cooldown=2, warmup=1, rate=1e-3)
@@ -63,7 +63,7 @@ def test_every_change_learns(
     own = "nothing triplets margin-head consistency growing no-shifts untaught-growing"
     for name in own.split():  # what the others change is replaced by what is small
         small = replace(trials.CHANGES[name], episodes=SMALL, model=start.config)
-        model, parts = trials.learn(small, voices, [], loop, start, tmp_path)
+        model, parts = trials.learn(small, voices, [], loop, start)
         moved = (model.encode.project.weight - start.encode.project.weight).abs().max()
         assert moved > 0 and np.isfinite(list(parts.values())).all(), name
         assert ("teacher" in parts) == (not name.startswith("untaught")), name
@@ -93,7 +93,7 @@ def test_parts_of_a_pair_are_its_very_sound(trials: ModuleType, voices: Voices) 
 def test_triplets_are_content_with_a_margin(trials: ModuleType, voices: Voices) -> None:
     """Windows at their own sets cost nothing; at another's, they cost more than the margin."""
     model = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4))
-    trainer = trials.TripletTrainer(model, LoopConfig(max_set_size=1))
+    trainer = trials.TripletTrainer(model, LoopConfig(max_set_size=1), voices)
     batch = trials.usual_maker(voices, [], replace(SMALL, pairs=0, triples=0), 1)[0]
     own = torch.eye(8)[batch.members.int().argmax(dim=2)]
     costs = [float(trainer.losses(batch, v, None)["windows"]) for v in (own, own.roll(1, dims=1))]
