@@ -27,8 +27,6 @@ from diarize.training.development import (
     SPEAKERS,
     Episodes,
     SetAccuracy,
-    Through,
-    as_recorded,
     make_episodes,
 )
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
@@ -233,7 +231,6 @@ def development_episodes(
     pool: Sequence[str],
     count: int,
     hook: Hook | None = None,
-    through: Through = as_recorded,
 ) -> dict[str, Episodes]:
     """Draw episodes within each corpus that has enough speakers.
 
@@ -242,13 +239,20 @@ def development_episodes(
         pool: corpora whose names begin with one of these are taken as one.
         count: episodes for each corpus.
         hook: progress.
-        through: what happens to the sound on its way, as in `make_episodes`.
     """
+    voices = development_voices(utterances, pool, hook)
+    return {name: make_episodes(own, count, seed=0) for name, own in voices.items()}
+
+
+def development_voices(
+    utterances: Sequence[Utterance], pool: Sequence[str], hook: Hook | None = None
+) -> dict[str, Voices]:
+    """Collect the voices of each corpus that has enough speakers for `development_episodes`."""
     voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
     pooled = "+".join(pool)
     names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
     return {
-        str(name): make_episodes(voices[names == name], count, seed=0, through=through)
+        str(name): voices[names == name]
         for name in sorted(set(names))
         if (names == name).sum() >= SPEAKERS
     }

@@ -7,16 +7,16 @@ package (extra `teacher`), with the mean as composition.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from diarize.embedding import load_model
+from diarize.embedding import CompositionalEmbedding, load_model
 from diarize.embedding.model import Composition
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
-from diarize.mixing.speech import Utterance, find_utterances
+from diarize.mixing.speech import find_utterances
 from diarize.training.development import (
     SETS,
     SetAccuracy,
@@ -24,9 +24,11 @@ from diarize.training.development import (
     Through,
     as_recorded,
     judge,
+    make_episodes,
     set_accuracy,
 )
-from diarize.training.embedding import development_episodes
+from diarize.training.embedding import development_voices
+from diarize.training.voices import Voices
 
 POOL = ("librispeech", "vctk")
 SNR = (8.0, 20.0)  # decibels
@@ -59,15 +61,16 @@ WAYS: dict[str, Through] = {
 
 
 def of_model(
-    name: str, utterances: Sequence[Utterance], count: int, way: Through
+    model: CompositionalEmbedding, voices: Mapping[str, Voices], count: int, way: Through
 ) -> dict[str, SetAccuracy]:
     """Set accuracy of a model, by corpus."""
-    model = load_model(name)
-    drawn = development_episodes(utterances, POOL, count, through=way)
-    return {corpus: set_accuracy(model, episodes) for corpus, episodes in drawn.items()}
+    return {
+        corpus: set_accuracy(model, make_episodes(own, count, seed=0, through=way))
+        for corpus, own in voices.items()
+    }
 
 
-def of_teacher(utterances: Sequence[Utterance], count: int, way: Through) -> dict[str, SetAccuracy]:
+def of_teacher(voices: Mapping[str, Voices], count: int, way: Through) -> dict[str, SetAccuracy]:
     """Set accuracy of Resemblyzer's encoder; a g that has learned nothing is the mean."""
     from resemblyzer import VoiceEncoder
     from resemblyzer.audio import wav_to_mel_spectrogram
@@ -83,26 +86,28 @@ def of_teacher(utterances: Sequence[Utterance], count: int, way: Through) -> dic
             vectors.append(encoder(torch.from_numpy(mels)).reshape(2, SETS, -1))
         return sides
 
-    corpora = list(development_episodes(utterances, POOL, count, through=listen))
+    for own in voices.values():
+        make_episodes(own, count, seed=0, through=listen)
     references, queries = torch.stack(vectors).unbind(1)
     mean = Composition(references.shape[-1])
     return {
         corpus: judge(r, q, mean)
-        for corpus, r, q in zip(corpora, references.split(count), queries.split(count), strict=True)
+        for corpus, r, q in zip(voices, references.split(count), queries.split(count), strict=True)
     }
 
 
 def main(speech: Path, model: str, split: str = "dev-b", episodes: int = 1000) -> None:
     """Draw episodes of a split and measure a model on them."""
-    utterances = find_utterances(speech, split)
+    voices = development_voices(find_utterances(speech, split), POOL)
+    trained = None if model == "resemblyzer" else load_model(model)
     for name, way in WAYS.items():
         print(f"\n{split}, {name}:\n")
         print("| corpus | all | single | pair | the paper's variant | mean in place of g |")
         print("|---|---|---|---|---|---|")
-        if model == "resemblyzer":
-            found = of_teacher(utterances, episodes, way)
+        if trained is None:
+            found = of_teacher(voices, episodes, way)
         else:
-            found = of_model(model, utterances, episodes, way)
+            found = of_model(trained, voices, episodes, way)
         for corpus, a in found.items():
             figures = (a.all, a.single, a.pair, a.literal, a.mean)
             print(f"| {corpus} |", " | ".join(f"{v:.3f}" for v in figures), "|", flush=True)

@@ -25,8 +25,8 @@ from torch.nn.functional import cross_entropy, normalize, relu
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import find_utterances
-from diarize.training.development import set_accuracy
-from diarize.training.embedding import begin, development_episodes
+from diarize.training.development import make_episodes, set_accuracy
+from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.losses import compose_all, reference_rounds, set_index
@@ -278,8 +278,11 @@ def main() -> None:
     start = load_model(given.start) if given.start else None
     if start and any(CHANGES[name].model != start.config for name in given.changes):
         parser.error(f"{given.start} has other sizes")
-    utterances = find_utterances(given.speech, "dev-a")
-    heard = [development_episodes(utterances, POOL, EPISODES, through=way) for way in WAYS.values()]
+    unheard = development_voices(find_utterances(given.speech, "dev-a"), POOL)
+    heard = [
+        {name: make_episodes(own, EPISODES, seed=0, through=way) for name, own in unheard.items()}
+        for way in WAYS.values()
+    ]
     given.out.mkdir(parents=True, exist_ok=True)
     loop = LoopConfig(steps=given.steps, cooldown=given.steps, rate=given.rate, warmup=100)
     print("Set accuracy " + "; ".join(WAYS), "\n")
