@@ -49,16 +49,29 @@ def mfcc(samples: Float32[np.ndarray, "*batch samples"]) -> Float32[np.ndarray, 
     Args:
         samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
     """
-    from scipy.fft import dct, rfft
+    from scipy.fft import dct
+
+    coefficients = dct(log_mel(samples), type=2, norm="ortho", overwrite_x=True)
+    return np.ascontiguousarray(coefficients[..., :N_COEFFICIENTS])
+
+
+def log_mel(
+    samples: Float32[np.ndarray, "*batch samples"],
+) -> Float32[np.ndarray, "*batch frames 64"]:
+    """Compute the logarithms of the mel bands, of which MFCC are the cosine transform.
+
+    Args:
+        samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
+    """
+    from scipy.fft import rfft
 
     if samples.shape[-1] < N_FFT:
-        return np.zeros((*samples.shape[:-1], 0, N_COEFFICIENTS), np.float32)
+        return np.zeros((*samples.shape[:-1], 0, N_MELS), np.float32)
     frames = np.lib.stride_tricks.sliding_window_view(samples, N_FFT, axis=-1)[..., ::STEP, :]
     spectrum = rfft(frames * _window())
     power = np.square(spectrum.real) + np.square(spectrum.imag)
-    log_mel = np.log(power @ _mel_bands() + np.float32(LOG_OFFSET))
-    coefficients = dct(log_mel, type=2, norm="ortho", overwrite_x=True)
-    return np.ascontiguousarray(coefficients[..., :N_COEFFICIENTS])
+    bands: np.ndarray = np.log(power @ _mel_bands() + np.float32(LOG_OFFSET))
+    return bands
 
 
 @cache

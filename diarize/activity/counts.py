@@ -1,0 +1,74 @@
+"""How many people speak at each instant, as probabilities, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Float64, Int64
+
+from diarize.activity.regions import close_gaps, runs, with_hysteresis
+
+INSTANT = 0.02  # seconds for which one row of probabilities stands
+LEAST = 1e-4  # probability below which nothing is told apart
+
+
+@dataclass(frozen=True, eq=False)
+class VoiceCounts:
+    """Probabilities of none, one, two, three or more voices, every 20 ms.
+
+    Attributes:
+        start: seconds of the file's time at which the first instant begins.
+        probabilities: shape (n, 4), rows add up to one.
+    """
+
+    start: float
+    probabilities: Float32[np.ndarray, "n 4"]
+
+    def surprise(
+        self, cells: Float64[np.ndarray, "cells 2"], largest: int
+    ) -> Float64[np.ndarray, "cells sizes"]:
+        """Say how improbable each number of voices is, on average over a cell.
+
+        Args:
+            cells: stretches of time, seconds.
+            largest: number of voices of the last column; from three on, all are alike.
+
+        Returns:
+            -log P in nats, for 0 to `largest` voices.
+        """
+        nats = -np.log(np.maximum(self.probabilities.astype(np.float64), LEAST))
+        # Integrals from the start, so that each cell takes two look-ups however long it is.
+        total = np.concatenate([np.zeros((1, nats.shape[1])), np.cumsum(nats, axis=0)]) * INSTANT
+        times = np.arange(len(total)) * INSTANT + self.start
+        lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
+        mean = np.stack(
+            [
+                (np.interp(cells[:, 1], times, column) - np.interp(cells[:, 0], times, column))
+                / lengths
+                for column in total.T
+            ],
+            axis=1,
+        )
+        sizes = np.minimum(np.arange(largest + 1), nats.shape[1] - 1)
+        return mean[:, sizes]
+
+    def speech(
+        self, threshold: float, lower: float, min_speech: float, min_silence: float
+    ) -> Float64[np.ndarray, "m 2"]:
+        """Regions in which somebody speaks, seconds of the file's time.
+
+        Args:
+            threshold: probability of speech with which a region begins.
+            lower: probability under which it ends.
+            min_speech: seconds; shorter regions are dropped.
+            min_silence: seconds; shorter gaps are closed.
+        """
+        found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
+        found = close_gaps(found, min_silence)
+        found = found[found[:, 1] - found[:, 0] >= min_speech]
+        return self.start + found
+
+    def likeliest(self) -> Int64[np.ndarray, "n"]:
+        """The most probable number of voices of each instant."""
+        return self.probabilities.argmax(axis=1)
