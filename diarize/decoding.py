@@ -15,7 +15,7 @@ from diarize.corrections.binding import Binding
 from diarize.corrections.cells import split_cells
 from diarize.corrections.links import carry_names, window_links
 from diarize.corrections.speakers import correct_speakers
-from diarize.refinement import refine
+from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, annotate, name_turns, tracks, turns
 from diarize.voiceprints import Voiceprints, name_speakers, voiceprints
@@ -112,7 +112,7 @@ def decode_turns(
         refined, sets = cells, estimator.sets_
     else:
         refined, sets = refine(vectors, cells, estimator, options)
-    found = turns(refined, sets, options, least)
+    found = turns(refined, sets, options, least, most=largest_set(estimator))
     return Decoded(found, name_turns(found), vectors, cells, sets, estimator)
 
 
@@ -161,7 +161,8 @@ def decode_corrected(
         refined, sets = refine(
             vectors, cells, speakers, options, everybody=least > 0, binding=binding
         )
-    found = corrections.patch(turns(refined, sets, options, least, binding.told), names)
+    heard = turns(refined, sets, options, least, binding.told, largest_set(speakers))
+    found = corrections.patch(heard, names)
     return Decoded(found, dict(enumerate(names)), vectors, cells, sets, speakers, binding)
 
 
