@@ -13,7 +13,6 @@ from jaxtyping import Float32
 from diarize import clustering
 from diarize.activity import SileroActivity
 from diarize.activity.level import CHUNK, as_chunks
-from diarize.activity.silero import one_thread
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
@@ -28,6 +27,7 @@ from diarize.streaming.speech import LiveActivity
 from diarize.streaming.timing import plan
 from diarize.streaming.turns import Turn
 from diarize.streaming.windows import Cell, Frames, Lane, embed
+from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
 
 if TYPE_CHECKING:
