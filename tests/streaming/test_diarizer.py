@@ -112,9 +112,7 @@ def test_the_end_is_as_good_as_a_recordings(sound: np.ndarray, talk: Path) -> No
     assert diarizer.live().uri == "talk"
 
 
-def test_history_is_settled_meanwhile(
-    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_is_settled_meanwhile(sound: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     # Sound is far ahead of the clock: a busy machine puts no pass off.
     clock = count(start=0, step=-1000)
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
