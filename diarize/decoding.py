@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,10 @@ from diarize.corrections.binding import Binding
 from diarize.corrections.cells import split_cells
 from diarize.corrections.links import carry_names, window_links
 from diarize.corrections.speakers import correct_speakers
-from diarize.refinement import refine
+from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, annotate, name_turns, tracks, turns
-from diarize.voiceprints import Voiceprints, name_speakers, voiceprints
+from diarize.voiceprints import KNOWN, Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -67,6 +68,7 @@ class Decoded:
         sets: who was decoded there.
         speakers: the fitted clustering, or what corrections made of its speakers.
         binding: what corrections say of the cells; None: there are none.
+        matches: what each speaker has to do with known voices; of nobody where there are none.
     """
 
     turns: list[Turn]
@@ -76,16 +78,27 @@ class Decoded:
     sets: SpeakerSets
     speakers: Any
     binding: Binding | None = None
+    matches: tuple[Match, ...] = ()
 
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""
         return annotate(self.turns, uri, self.names)
 
-    def named_after(self, known: Voiceprints) -> Decoded:
-        """Call speakers who sound like known voices by their names."""
+    def named_after(self, known: Voiceprints, threshold: float = KNOWN) -> Decoded:
+        """Call speakers who sound like known voices by their names.
+
+        Args:
+            known: the voices.
+            threshold: least probability that two are one person.
+        """
         found = voiceprints(self.annotation(""), self.cells, self.vectors)
-        (called,) = name_speakers([found], known)
-        return replace(self, names={n: called[name] for n, name in self.names.items()})
+        (called,) = name_speakers([found], known, threshold)
+        now = replace(found, names=tuple(called[name] for name in found.names))
+        return replace(
+            self,
+            names={n: called[name] for n, name in self.names.items()},
+            matches=tuple(matches(now, known, eq)),
+        )
 
     def confidence(self, options: TimelineOptions) -> dict[tuple[Segment, str], float]:
         """How sure each turn is, by its segment and track in the annotation."""
@@ -112,7 +125,7 @@ def decode_turns(
         refined, sets = cells, estimator.sets_
     else:
         refined, sets = refine(vectors, cells, estimator, options)
-    found = turns(refined, sets, options, least)
+    found = turns(refined, sets, options, least, most=largest_set(estimator))
     return Decoded(found, name_turns(found), vectors, cells, sets, estimator)
 
 
@@ -161,8 +174,11 @@ def decode_corrected(
         refined, sets = refine(
             vectors, cells, speakers, options, everybody=least > 0, binding=binding
         )
-    found = corrections.patch(turns(refined, sets, options, least, binding.told), names)
-    return Decoded(found, dict(enumerate(names)), vectors, cells, sets, speakers, binding)
+    heard = turns(refined, sets, options, least, binding.told, largest_set(speakers))
+    found = corrections.patch(heard, names)
+    return Decoded(
+        found, dict(enumerate(names)), vectors, cells, sets, speakers, binding, free.matches
+    )
 
 
 def _linked(

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.formats.turns import annotated, exclusive, written_turns
-from diarize.voiceprints import Voiceprints, rename
+from diarize.voiceprints import Match, Voiceprints, rename
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -28,6 +28,7 @@ class Diarization:
         device: what f ran on.
         notes: what a person should know of how it was found.
         voices: what each speaker sounds like, by first appearance.
+        matches: what each speaker has to do with voices that are known, or of other recordings.
         confidence: for each segment and track of the annotation, the probability that its speaker
             is heard at an instant drawn from it.
     """
@@ -39,6 +40,7 @@ class Diarization:
     device: str
     notes: tuple[str, ...] = ()
     voices: Voiceprints = field(default_factory=Voiceprints)
+    matches: tuple[Match, ...] = ()
     confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> Diarization:

@@ -38,16 +38,20 @@ def enrol(
     listener = copy(diarizer)  # shares the model, once it is loaded
     listener.activity = activity
     listener.prepare()
-    centroids = []
+    centroids, seconds = [], []
     for name, sources in clips.items():
-        means = []
+        means, heard = [], 0.0
         for source in sources:
             clip = source if isinstance(source, Recording) else open_recording(source)
-            vectors = listener.embed(clip).fine
+            embedded = listener.embed(clip)
+            vectors, heard = embedded.fine, heard + float(np.diff(embedded.cells).sum())
             if not len(vectors):
                 raise InputError(f"{clip.label}: no speech in this clip of {name}")
             means.append(to_sphere(vectors.mean(axis=0, dtype=np.float64)))
         centroids.append(to_sphere(np.mean(means, axis=0)))
+        seconds.append(heard)
         if hook:
             hook("enrolment", len(centroids), len(clips))
-    return Voiceprints(tuple(clips), np.array(centroids, np.float32)) if clips else Voiceprints()
+    if not clips:
+        return Voiceprints()
+    return Voiceprints(tuple(clips), np.array(centroids, np.float32), np.array(seconds))

@@ -21,7 +21,7 @@ from diarize.errors import InputError
 from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, voiceprints
+from diarize.voiceprints import KNOWN, Voiceprints, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -52,6 +52,8 @@ class Diarizer:
         seed: of everything that is drawn.
         window, step: length of the windows that are clustered and distance between two, seconds.
         timeline: how turns are made of windows.
+        known_threshold: least probability, between 0 and 1, that a speaker is the known voice whose
+            name he gets.
         cache: where detected speech and vectors are kept by the content of a recording, so that
             another clustering of it takes its own time only; None: nowhere.
     """
@@ -69,6 +71,7 @@ class Diarizer:
     window: float = WINDOW
     step: float = STEP
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
+    known_threshold: float = KNOWN
     cache: Cache | None = None
     _loaded: dict[tuple[str, str], CompositionalEmbedding] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -173,6 +176,7 @@ class Diarizer:
             device=embedded.device,
             notes=tuple(notes),
             voices=voiceprints(annotation, found.cells, found.vectors),
+            matches=found.matches,
             confidence=found.confidence(self.timeline),
         )
 
@@ -243,7 +247,7 @@ class Diarizer:
         least = self.n_speakers or self.min_speakers or 0
         found = decode_turns(embedded, estimator, self.timeline, least)
         if known is not None:
-            found = found.named_after(known)
+            found = found.named_after(known, self.known_threshold)
         if not embedded.corrections.claims:
             return found
         most = self.n_speakers or self.max_speakers

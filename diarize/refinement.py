@@ -70,7 +70,7 @@ def states_of(estimator: Any, binding: Binding | None = None) -> SpeakerSets:
 
     Only the single speakers where it knows no composition.
     """
-    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, _largest(estimator)))
+    states = SpeakerSets(enumerate_sets(estimator.n_speakers_, largest_set(estimator)))
     return states if binding is None else binding.states(states)
 
 
@@ -94,10 +94,10 @@ def state_costs(
     somebody = states.sizes > 0
     composed[somebody] = compose_sets(estimator.compose, centroids, states.membership[somebody])
     costs = squared_distances(rows, composed)
-    return costs if binding is None else binding.forbid(costs, states, _largest(estimator))
+    return costs if binding is None else binding.forbid(costs, states, largest_set(estimator))
 
 
-def _largest(estimator: Any) -> int:
+def largest_set(estimator: Any) -> int:
     """Size of the largest set that the decoding may find by itself."""
     return int(estimator.max_set_size if estimator.finds_overlap else 1)
 

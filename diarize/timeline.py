@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
+from scipy.special import logsumexp
 
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
@@ -25,6 +26,8 @@ Turn = tuple[float, float, int]  # begin and end in seconds, number of the speak
 
 # A pause of this many seconds halves the cost of changing speakers across it.
 FORGETTING = 0.5
+
+SURELY_NORMAL = 1e-250  # a sum of products that is larger has lost nothing to underflow
 
 
 @dataclass(frozen=True)
@@ -108,27 +111,30 @@ def posteriors(
         sharpness: how improbable a cost makes a sequence, from 0 on.
     """
     local, change, ease = _prices(cells, costs, states, options)
-    # Relative to the best state of each cell, so that nothing under- or overflows.
-    fits = np.exp(-sharpness * (local - local.min(axis=1, keepdims=True)))
-    moves = np.exp(-sharpness * change)
-    n = len(fits)
-    before = np.empty_like(fits)  # how well a state fits all up to its cell
-    after = np.empty(fits.shape[1])  # and all after it
-    for i in range(n):
-        if i:
-            fits_so_far = before[i - 1] @ (moves if ease[i - 1] == 1 else moves ** ease[i - 1])
-            before[i] = fits[i] * fits_so_far
-        else:
-            before[i] = fits[i]
-        before[i] /= before[i].sum()
-    after[:] = 1.0
-    for i in range(n - 1, -1, -1):
-        if i + 1 < n:
-            after = (moves if ease[i] == 1 else moves ** ease[i]) @ (fits[i + 1] * after)
-            after /= after.max()
-        before[i] *= after
-        before[i] /= before[i].sum()
-    return before @ states.membership.astype(np.float64)
+    fits = -sharpness * (local - local.min(axis=1, keepdims=True))  # -inf: cannot be
+    penalty = sharpness * change
+    moves = np.exp(-penalty)
+
+    def reached(logs: Float64[np.ndarray, " m"], ease: float) -> Float64[np.ndarray, " m"]:
+        """The log of the sum over the states before a change, or after it."""
+        top = logs.max()
+        summed = np.exp(logs - top) @ (moves if ease == 1 else np.exp(-ease * penalty))
+        if summed.min() > SURELY_NORMAL:
+            return np.asarray(top + np.log(summed))
+        return np.asarray(logsumexp(logs[:, None] - ease * penalty, axis=0))
+
+    logs = fits.copy()  # how well a state fits all up to its cell
+    for i in range(1, len(fits)):
+        logs[i] += reached(logs[i - 1], ease[i - 1])
+        logs[i] -= logs[i].max()
+    after = np.zeros(fits.shape[1])  # and all after it
+    for i in range(len(fits) - 2, -1, -1):
+        after = reached(fits[i + 1] + after, ease[i])
+        after -= after.max()
+        logs[i] += after
+    probable = np.exp(logs - logs.max(axis=1, keepdims=True))
+    probable /= probable.sum(axis=1, keepdims=True)
+    return probable @ states.membership.astype(np.float64)
 
 
 def _prices(
@@ -187,6 +193,7 @@ def turns(
     options: TimelineOptions,
     least: int = 0,
     settled: Bool[np.ndarray, "n"] | None = None,
+    most: int | None = None,
 ) -> list[Turn]:
     """Join cells into turns.
 
@@ -196,31 +203,66 @@ def turns(
         options: of which `min_turn` and `min_gap` are used.
         least: so many speakers keep a turn, however short their turns are.
         settled: in which cells everybody keeps a turn; None: in none.
+        most: a gap in which so many others speak is not closed; None: any is.
 
     Returns:
-        Begin, end, speaker of each turn, sorted by begin, then speaker.
+        Begin, end, speaker of each turn, sorted by begin, then speaker. At no instant there are
+        more than `most`, or than the cell's set holds.
     """
-    membership = _without_crumbs(cells, sets.membership, options.min_turn, least)
+    membership = _without_crumbs(cells, sets.membership, options.min_turn, least, most)
     if settled is not None:
         membership[settled] = sets.membership[settled]
+    closed = _closed_gaps(cells, membership, options.min_gap, most)
     found = []
     for speaker in range(membership.shape[1]):
-        spoken = cells[membership[:, speaker]]
-        if not len(spoken):
+        rows = np.flatnonzero(membership[:, speaker])
+        if not len(rows):
             continue
-        apart = spoken[1:, 0] - spoken[:-1, 1] > max(options.min_gap, 1e-9)
+        spoken = cells[rows]
+        apart = (spoken[1:, 0] - spoken[:-1, 1] > 1e-9) & ~closed[rows[:-1], speaker]
         begins = spoken[np.concatenate([[True], apart]), 0]
         ends = spoken[np.concatenate([apart, [True]]), 1]
         found += [(float(b), float(e), speaker) for b, e in zip(begins, ends, strict=True)]
     return sorted(found)
 
 
+def _closed_gaps(
+    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, longest: float, most: int | None
+) -> Bool[np.ndarray, "n k"]:
+    """After which cells a speaker's gap is closed: the shortest first, as long as there is room."""
+    gaps: list[tuple[float, int, int, int]] = []  # seconds, cells before and after, speaker
+    for speaker, held in enumerate(membership.T):
+        rows = np.flatnonzero(held)
+        seconds = cells[rows[1:], 0] - cells[rows[:-1], 1]
+        gaps += [
+            (float(seconds[i]), int(rows[i]), int(rows[i + 1]), speaker)
+            for i in np.flatnonzero((seconds > 1e-9) & (seconds <= longest))
+        ]
+    n, k = membership.shape
+    room = np.full(2 * n, k if most is None else most)  # in each cell, and in the pause after it
+    if most is not None:
+        room[::2] -= membership.sum(axis=1)
+        room[1:-1:2][cells[1:, 0] - cells[:-1, 1] <= 1e-9] = k  # there is no pause
+    closed = np.zeros((n, k), bool)
+    for _, before, after, speaker in sorted(gaps):
+        inside = room[2 * before + 1 : 2 * after]
+        if inside.min() > 0:
+            inside -= 1
+            closed[before, speaker] = True
+    return closed
+
+
 def _without_crumbs(
-    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, shortest: float, least: int
+    cells: Float64[np.ndarray, "n 2"],
+    membership: np.ndarray,
+    shortest: float,
+    least: int,
+    most: int | None,
 ) -> np.ndarray:
     """Take speakers out of runs shorter than `shortest`; a neighbour gets what nobody holds.
 
-    A speaker who has no other runs keeps the longest, where fewer than `least` would be left.
+    A neighbour of more than `most` speakers, which only a person asks for, goes on nowhere. A
+    speaker who has no other runs keeps the longest, where fewer than `least` would be left.
     """
     kept = membership.copy()
     longest = np.zeros(membership.shape[1])  # seconds
@@ -245,11 +287,16 @@ def _without_crumbs(
     for speaker in left_out[np.argsort(-longest[left_out], kind="stable")][:missing]:
         kept[longest_run[speaker], speaker] = True
     lost = membership.any(axis=1) & ~kept.any(axis=1)
-    for row in np.flatnonzero(lost):  # forwards: the turn before goes on
-        if touching[row] and kept[row - 1].any():
+    most = membership.shape[1] if most is None else most
+
+    def gives(row: int) -> bool:
+        return 0 < int(kept[row].sum()) <= most
+
+    for row in np.flatnonzero(lost).tolist():  # forwards: the turn before goes on
+        if touching[row] and gives(row - 1):
             kept[row] = kept[row - 1]
-    for row in np.flatnonzero(lost)[::-1]:  # backwards: the turn after begins sooner
-        if not kept[row].any() and row + 1 < n and touching[row + 1] and kept[row + 1].any():
+    for row in np.flatnonzero(lost)[::-1].tolist():  # backwards: the turn after begins sooner
+        if not kept[row].any() and row + 1 < n and touching[row + 1] and gives(row + 1):
             kept[row] = kept[row + 1]
     still = membership.any(axis=1) & ~kept.any(axis=1)
     kept[still] = membership[still]  # a region that is all crumbs stays as it was heard

@@ -1,40 +1,150 @@
 """Voices as vectors: the centroid of each speaker, and who of one recording is who elsewhere.
 
-Two centroids are compared by their cosine. Speakers of one recording are never one person.
+Two centroids are compared by their cosine, which says more or less depending on how much speech
+they rest on. Speakers of one recording are never one person.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
+from scipy.special import expit, logit
 
 from diarize.clustering.assignment import to_sphere
+from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-# At this cosine two centroids are taken for one person's: `KNOWN` of a person's clips and of a
-# speaker found in a recording, `SAME` of speakers found in two recordings. Chosen on speakers of
-# dev-a by recipes/conversations/known_voices.py; RESULTS.md there has the error rates.
-KNOWN = 0.65
-SAME = 0.7
+# The log odds that two voices are one person's, if that is as probable as not beforehand:
+# OFFSET + COSINE * cosine + FEW * (1 / seconds of the one + 1 / seconds of the other). The less
+# speech a voice rests on, the less alike are two of one person, and two of two persons.
+# Fitted to speakers found in conversations of dev-a, and their clips, by
+# recipes/conversations/known_voices.py; RESULTS.md there has the error rates.
+OFFSET, COSINE, FEW = -26.0, 33.0, 5.5
+# From this probability on two voices are taken for one person's: `KNOWN` of clips and of a speaker
+# found in a recording, `SAME` of speakers found in two recordings. Chosen there, too.
+KNOWN = 0.5
+SAME = 0.9
+
+SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
 
 ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody knows
 
 
 @dataclass(frozen=True)
 class Voiceprints:
-    """Centroids of k speakers, unit vectors, and their names, no two alike."""
+    """Centroids of k speakers.
+
+    Attributes:
+        names: no two alike.
+        centroids: unit vectors.
+        seconds: of speech that each rests on; None: so much that it does not matter.
+    """
 
     names: tuple[str, ...] = ()
     centroids: Float32[np.ndarray, "k p"] = field(
         default_factory=lambda: np.zeros((0, 0), np.float32)
     )
+    seconds: Float64[np.ndarray, " k"] | None = None
+
+    def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
+        """Some of them, by their numbers."""
+        names = tuple(self.names[row] for row in rows)
+        seconds = None if self.seconds is None else self.seconds[rows]
+        return Voiceprints(names, self.centroids[rows], seconds)
+
+    @property
+    def scarcity(self) -> Float64[np.ndarray, " k"]:
+        """One by the seconds of speech."""
+        if self.seconds is None:
+            return np.zeros(len(self.names))
+        return 1 / np.maximum(self.seconds, SHORTEST)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A speaker of a recording, and the voice elsewhere that is most like his.
+
+    Attributes:
+        speaker: what he is called now.
+        voice: who that is.
+        similarity: cosine of the two.
+        probability: that they are one person, if that is as probable as not beforehand.
+        same: whether they are taken for one.
+    """
+
+    speaker: str
+    voice: str
+    similarity: float
+    probability: float
+    same: bool
+
+    def __str__(self) -> str:
+        who = f"is {self.voice}" if self.same else f"is most like {self.voice}, but not enough"
+        figures = f"similarity {self.similarity:.2f}, probability {self.probability:.2f}"
+        return f"{self.speaker} {who} ({figures})"
+
+
+def join(voices: Sequence[Voiceprints]) -> Voiceprints:
+    """Put voices one after the other."""
+    filled = [one for one in voices if one.names]
+    if not filled:
+        return Voiceprints()
+    return Voiceprints(
+        tuple(name for one in filled for name in one.names),
+        np.concatenate([one.centroids for one in filled]),
+        1 / np.maximum(np.concatenate([one.scarcity for one in filled]), 1e-9),
+    )
+
+
+def log_odds(a: Voiceprints, b: Voiceprints) -> Float64[np.ndarray, "n m"]:
+    """Say of all pairs how probable it is that they are one person's voices; 0: as not."""
+    cosines = a.centroids.astype(np.float64) @ b.centroids.T
+    return OFFSET + COSINE * cosines + FEW * (a.scarcity[:, None] + b.scarcity)
+
+
+def _least(threshold: float) -> float:
+    """The log odds of a threshold."""
+    if not 0 < threshold < 1:
+        raise InputError(f"the least probability of one voice is between 0 and 1, not {threshold}")
+    return float(logit(threshold))
+
+
+def matches(
+    found: Voiceprints, others: Voiceprints, same: Callable[[str, str], bool]
+) -> list[Match]:
+    """Find the voice that each speaker is, or else that which is most like his.
+
+    Args:
+        found: speakers of a recording.
+        others: voices known, or of other recordings.
+        same: whether a speaker is taken for one of these.
+    """
+    if not found.names or not others.names:
+        return []
+    odds = log_odds(found, others)
+    cosines = found.centroids.astype(np.float64) @ others.centroids.T
+    told = []
+    for row, speaker in enumerate(found.names):
+        taken = np.array([same(speaker, voice) for voice in others.names])
+        best = int(np.where(taken | ~taken.any(), odds[row], -np.inf).argmax())
+        probability = float(expit(odds[row, best]))
+        told.append(
+            Match(
+                speaker,
+                others.names[best],
+                float(cosines[row, best]),
+                probability,
+                bool(taken[best]),
+            )
+        )
+    return told
 
 
 def voiceprints(
@@ -58,7 +168,7 @@ def voiceprints(
     alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
     weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
     centroids = to_sphere(weights @ vectors.astype(np.float64))
-    return Voiceprints(tuple(names), centroids.astype(np.float32))
+    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
 
 
 def by_first_appearance(annotation: Annotation) -> list[str]:
@@ -81,12 +191,12 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
     """Find known voices among the speakers of one recording.
 
     Each known voice is at most one speaker and the other way round; what is assigned has the
-    largest sum of what the cosines exceed the threshold by.
+    largest sum of what the log odds exceed those of the threshold by.
 
     Args:
         found: the speakers.
         known: the known voices.
-        threshold: least cosine.
+        threshold: least probability that two are one person.
 
     Returns:
         Speaker to known voice, for those who are known.
@@ -95,7 +205,7 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
 
     if not found.names or not known.names:
         return {}
-    excess = found.centroids.astype(np.float64) @ known.centroids.T - threshold
+    excess = log_odds(found, known) - _least(threshold)
     rows, columns = linear_sum_assignment(np.maximum(excess, 0.0), maximize=True)
     return {
         found.names[row]: known.names[column]
@@ -105,7 +215,10 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
 
 
 def name_speakers(
-    recordings: Sequence[Voiceprints], known: Voiceprints | None = None
+    recordings: Sequence[Voiceprints],
+    known: Voiceprints | None = None,
+    known_threshold: float = KNOWN,
+    link_threshold: float = SAME,
 ) -> list[dict[str, str]]:
     """Name the speakers of recordings: the same person has the same name in all of them.
 
@@ -116,15 +229,17 @@ def name_speakers(
     Args:
         recordings: the speakers of each, by first appearance.
         known: voices whose names are known.
+        known_threshold: least probability that a speaker is one of these.
+        link_threshold: least probability that speakers of two recordings are one person.
 
     Returns:
         For each recording, speaker to name.
     """
     known = known or Voiceprints()
-    given = [_identify_strangers(found, known) for found in recordings]
+    given = [_identify_strangers(found, known, known_threshold) for found in recordings]
     speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
     names = [given[n].get(name) for n, name in speakers]
-    persons = link(recordings, names)
+    persons = link(recordings, names, link_threshold)
     called = {person: name for person, name in zip(persons, names, strict=True) if name}
     free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
     strangers = (name for name in free if name not in known.names)
@@ -136,15 +251,14 @@ def name_speakers(
     return result
 
 
-def _identify_strangers(found: Voiceprints, known: Voiceprints) -> dict[str, str]:
+def _identify_strangers(found: Voiceprints, known: Voiceprints, threshold: float) -> dict[str, str]:
     """Find known voices among those who have no name yet, and keep the names of the others."""
     named = {name: name for name in found.names if not ANONYMOUS.fullmatch(name)}
-    return named | identify(_without(found, named), _without(known, named))
+    return named | identify(_without(found, named), _without(known, named), threshold)
 
 
 def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:
-    rows = [row for row, name in enumerate(voices.names) if name not in names]
-    return Voiceprints(tuple(voices.names[row] for row in rows), voices.centroids[rows])
+    return voices[[row for row, name in enumerate(voices.names) if name not in names]]
 
 
 def link(
@@ -152,13 +266,14 @@ def link(
 ) -> list[int]:
     """Tell which speakers of several recordings are one person.
 
-    Average linkage of the cosines, where two speakers of one recording, or with two names, are
+    Average linkage of the log odds, where two speakers of one recording, or with two names, are
     never joined, and two with one name always.
 
     Args:
         recordings: the speakers of each.
         names: of all speakers in turn, where they are known.
-        threshold: least mean cosine between two groups of speakers that are joined.
+        threshold: least probability, by the mean of the log odds, that two groups of speakers that
+            are joined are one person.
 
     Returns:
         A number for each speaker in turn: that of his person.
@@ -166,15 +281,15 @@ def link(
     origin = np.repeat(np.arange(len(recordings)), [len(r.names) for r in recordings])
     if not len(origin):
         return []
-    rows = np.concatenate([r.centroids for r in recordings if r.names]).astype(np.float64)
-    cosines = rows @ rows.T
+    everybody = join(recordings)
+    alike = log_odds(everybody, everybody)
     codes = np.unique([name or "" for name in names], return_inverse=True)[1]
     named = np.array([name is not None for name in names])
     both = named[:, None] & named
     same = codes[:, None] == codes
-    cosines[both & same] = 2.0  # more than any cosine: joined first
-    cosines[(both & ~same) | (origin[:, None] == origin)] = -np.inf
-    return _average_linkage(cosines, threshold).tolist()
+    alike[both & same] = 1e9  # more than any other: joined first
+    alike[(both & ~same) | (origin[:, None] == origin)] = -np.inf
+    return _average_linkage(alike, _least(threshold)).tolist()
 
 
 def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int64[np.ndarray, "n"]:
@@ -206,4 +321,4 @@ def rename(
 ) -> tuple[Annotation, Voiceprints]:
     """Call the speakers of a recording otherwise; those without a new name keep theirs."""
     renamed = annotation.rename_labels(mapping=dict(names))
-    return renamed, Voiceprints(tuple(names.get(n, n) for n in voices.names), voices.centroids)
+    return renamed, replace(voices, names=tuple(names.get(n, n) for n in voices.names))

@@ -59,6 +59,19 @@ def holds(claim: Claim, names: set[str]) -> bool:
     }[claim.kind]
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_largest_set_holds_after_gaps_are_closed(d: int) -> None:
+    """The pause from 5 s to 6 s, and what the other voice says around it, are closed over."""
+    options = TimelineOptions(min_gap=5.0)
+    free = decode_turns(embedded(Corrections()), fitted(embedded(Corrections()), d=d), options)
+    claim = Corrections((Claim(2.0, 2.4, "ann", Kind.PRESENT),))
+    bound = decode_corrected(free, embedded(claim), options)
+    for decoded in (free, bound):
+        instants = np.arange(1.05, 9.0, 0.1)
+        assert max(len(heard(decoded, t)) for t in instants if not 2.0 <= t < 2.4) == d
+    assert max(len(heard(bound, t)) for t in (2.1, 2.3)) >= 1  # a claim may have more
+
+
 claims = st.builds(
     lambda start, length, name, kind: Claim(start / 20, (start + length) / 20, name, kind),
     st.integers(0, 195),

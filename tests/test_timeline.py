@@ -85,6 +85,15 @@ def test_posteriors_of_a_long_recording_stay_numbers():
     np.testing.assert_allclose(found, np.tile(np.eye(2), (2000, 1)), atol=1e-12)
 
 
+@pytest.mark.parametrize("switch", [1.0, 80.0, 1e6])
+def test_posteriors_are_numbers_however_dear_a_change_is(switch):
+    """Each cell excludes what the one before it must be: as corrections do."""
+    costs = np.array([[0.0, np.inf, np.inf], [0.1, 0.2, np.inf], [np.inf, 0.0, np.inf]])
+    found = posteriors(cells(3), costs, STATES, TimelineOptions(switch=switch), 10.0)
+    early = 1 / (1 + np.exp(10 * 0.1 * 0.5))  # the change comes before the cell in the middle
+    np.testing.assert_allclose(found, [[1, 0], [1 - early, early], [0, 1]], atol=1e-9)
+
+
 def test_a_single_doubtful_cell_does_not_make_a_turn():
     costs = np.tile([0.2, 1.0, 1.0], (9, 1))
     costs[4] = [0.5, 0.3, 1.0]
@@ -266,6 +275,54 @@ def test_short_turns_go_to_their_neighbours(
     for begin, end, speaker in found:  # each as long as it can be, and not across a pause
         assert begin in where[:, 0] and end in where[:, 1]
         assert (end, speaker) not in {(b, s) for b, _, s in found}
+
+
+def test_a_gap_in_which_enough_others_speak_stays_open() -> None:
+    sets = SpeakerSets.from_labels([0, 0, 0, 1, 0, 0, 0])
+    options = TimelineOptions(min_turn=0.0)  # closes gaps of up to 0.3 s
+    found = turns(cells(7, 0.25), sets, options, most=1)
+    assert found == [(0.0, 0.75, 0), (0.75, 1.0, 1), (1.0, 1.75, 0)]
+    assert turns(cells(7, 0.25), sets, options, most=2) == [(0.0, 1.75, 0), (0.75, 1.0, 1)]
+    both = SpeakerSets.from_lists([[0]] * 3 + [[1, 2]] + [[0]] * 3)
+    assert len(turns(cells(7, 0.25), both, options, most=2)) == 4
+    assert len(turns(cells(7, 0.25), both, options, most=3)) == 3
+    # A pause has room for as many as a cell: the shorter gap is closed.
+    edges = np.array([(0.0, 1.0), (1.0, 1.125), (1.25, 1.375), (1.375, 2.0)])
+    alternating = SpeakerSets.from_labels([0, 1, 1, 0])
+    assert turns(edges, alternating, options, most=1) == [
+        (0.0, 1.0, 0), (1.0, 1.375, 1), (1.375, 2.0, 0)
+    ]  # fmt: skip
+
+
+def test_a_crumb_beside_a_set_that_only_a_person_asked_for_stays() -> None:
+    sets = SpeakerSets.from_lists([[0], [0], [0, 1, 2], [0, 1, 2], [3], [0], [0]])
+    options = TimelineOptions(min_turn=0.75, min_gap=0.0)
+    settled = np.array([0, 0, 1, 1, 0, 0, 0], bool)
+    found = turns(cells(7), sets, options, settled=settled, most=2)
+    assert [turn for turn in found if turn[2]] == [(1.0, 2.0, 1), (1.0, 2.0, 2)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0.125, 0.25, 0.5]),  # seconds of a cell
+            st.sampled_from([0.0, 0.0, 0.25]),  # and of the pause before it
+            st.sets(st.integers(0, 3), max_size=3),
+        ),
+        max_size=14,
+    ),
+    st.integers(1, 3),
+)
+def test_the_largest_set_holds_for_turns(
+    drawn: list[tuple[float, float, set[int]]], most: int
+) -> None:
+    ends = np.cumsum([pause + length for length, pause, _ in drawn])
+    lengths = np.array([length for length, _, _ in drawn])
+    where = np.stack([ends - lengths, ends], axis=1).reshape(-1, 2)
+    sets = SpeakerSets.from_lists([sorted(row)[:most] for *_, row in drawn], n_speakers=4)
+    found = turns(where, sets, TimelineOptions(min_turn=0.3, min_gap=0.8), most=most)
+    for instant in np.arange(0.0625, ends[-1] if len(drawn) else 0.0, 0.125):
+        assert sum(begin < instant < end for begin, end, _ in found) <= most
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=3, unique=True), max_size=20))

@@ -9,14 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment
+from scipy.special import expit, logit
 
+from diarize.errors import InputError
 from diarize.voiceprints import (
+    COSINE,
+    FEW,
     KNOWN,
+    OFFSET,
     SAME,
     Voiceprints,
     by_first_appearance,
     identify,
+    join,
     link,
+    log_odds,
+    matches,
     name_speakers,
     rename,
     voiceprints,
@@ -39,6 +47,15 @@ def voices(*rows: list[float], names: str = "") -> Voiceprints:
     return Voiceprints(called, unit(np.array(rows, float)))
 
 
+def chance(cosine: float) -> float:
+    """The probability that two voices of much speech are one person's."""
+    return float(expit(OFFSET + COSINE * cosine))
+
+
+def cosine_of(probability: float) -> float:
+    return float((logit(probability) - OFFSET) / COSINE)
+
+
 CELLS = np.stack([np.arange(6) * 0.5, np.arange(1, 7) * 0.5], axis=1)
 VECTORS = unit(np.array([[1, 0], [1, 0.2], [1, 1], [0, 1], [0, 1], [0.2, 1]], float))
 
@@ -49,6 +66,7 @@ def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
     assert found.names == ("b", "a")
     np.testing.assert_allclose(found.centroids[0], unit(VECTORS[:2].sum(axis=0)), atol=1e-6)
     np.testing.assert_allclose(found.centroids[1], unit(VECTORS[3:].sum(axis=0)), atol=1e-6)
+    np.testing.assert_allclose(found.seconds, [1.0, 1.5])  # of windows alone
 
 
 def test_a_speaker_who_is_never_alone() -> None:
@@ -70,8 +88,40 @@ def test_known_voices_are_found_and_strangers_are_not() -> None:
     found = voices([1, 0, 0], [0, 1, 0], [0, 0, 1], names="xyz")
     known = voices([0.1, 1, 0], [1, 0.1, 0.1], [1, 1, 1], names="abc")
     assert identify(found, known) == {"x": "b", "y": "a"}
-    assert identify(found, known, threshold=0.5) == {"x": "b", "y": "a", "z": "c"}
+    assert identify(found, known, threshold=chance(0.5)) == {"x": "b", "y": "a", "z": "c"}
     assert identify(found, Voiceprints()) == identify(Voiceprints(), known) == {}
+
+
+def test_what_a_cosine_says_depends_on_how_much_speech_there_is() -> None:
+    row = unit(np.array([[1, 0]], float))
+    known = Voiceprints(("a",), unit(np.array([[1, 0.8]], float)))
+    cosine = float((row @ known.centroids.T)[0, 0])
+    for seconds, scarcity in ((None, 0.0), (np.array([4.0]), 0.25), (np.array([0.1]), 2.0)):
+        odds = log_odds(Voiceprints(("x",), row, seconds), known)
+        assert odds[0, 0] == pytest.approx(OFFSET + COSINE * cosine + FEW * scarcity, abs=1e-4)
+    both = join([Voiceprints(), Voiceprints(("x",), row, np.array([4.0])), known])
+    assert both.names == ("x", "a")
+    np.testing.assert_allclose(both.scarcity, [0.25, 0.0], atol=1e-6)
+    assert join([]).names == ()
+    for threshold in (0.0, 1.0, -1.0, np.nan):
+        with pytest.raises(InputError, match="least probability of one voice is between 0 and 1"):
+            identify(known, known, threshold)
+        with pytest.raises(InputError, match="least probability of one voice is between 0 and 1"):
+            link([known, known], [None, None], threshold)
+
+
+def test_what_was_found_is_told_and_what_was_nearly_found() -> None:
+    found = voices([1, 0, 0], [0, 1, 0.9], names="ax")
+    known = voices([1, 0.1, 0], [0, 0, 1], names="ab")
+    one, other = matches(found, known, lambda speaker, voice: speaker == voice)
+    assert (one.speaker, one.voice, one.same) == ("a", "a", True)
+    assert one.similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
+    assert one.probability == pytest.approx(chance(one.similarity), abs=1e-6)
+    assert str(one).startswith("a is a (similarity 1.00, probability ")
+    assert (other.speaker, other.voice, other.same) == ("x", "b", False)
+    assert str(other).startswith("x is most like b, but not enough (similarity 0.67, probability ")
+    nobody = Voiceprints()
+    assert matches(found, nobody, str.__eq__) == matches(nobody, known, str.__eq__) == []
 
 
 def test_a_known_voice_is_one_speaker_only() -> None:
@@ -84,8 +134,8 @@ def test_no_other_assignment_exceeds_the_threshold_by_more(seed: int, n: int, m:
     rng = np.random.default_rng(seed)
     found = Voiceprints(tuple("wxyz"[:n]), unit(rng.normal(size=(n, 3))))
     known = Voiceprints(tuple("abcd"[:m]), unit(rng.normal(size=(m, 3))))
-    answer = identify(found, known, threshold=0.3)
-    excess = found.centroids @ known.centroids.T - 0.3
+    answer = identify(found, known, threshold=chance(0.3))
+    excess = found.centroids.astype(np.float64) @ known.centroids.T - 0.3
     gained = [excess[found.names.index(s), known.names.index(k)] for s, k in answer.items()]
     assert len(set(answer.values())) == len(answer)
     assert all(gain >= 0 for gain in gained)
@@ -129,7 +179,7 @@ def test_one_person_has_one_name_in_all_recordings() -> None:
 
 
 def test_a_known_name_spreads_over_links() -> None:
-    near = np.cos(np.arccos(KNOWN) + 0.05)  # just too far from the clip
+    near = np.cos(np.arccos(cosine_of(KNOWN)) + 0.05)  # just too far from the clip
     side = np.sqrt(1 - near**2)
     recordings = [voices([1, 0.4, 0]), voices([near, side, 0], [0, 0, 1])]
     assert identify(recordings[1], voices([1, 0, 0], names="a")) == {}
@@ -191,7 +241,7 @@ def test_linking_is_average_linkage(seed: int, counts: list[int]) -> None:
     found = {
         frozenset(i for i, person in enumerate(persons) if person == one) for one in set(persons)
     }
-    assert found == plain_linkage(rows, origin, SAME)
+    assert found == plain_linkage(rows, origin, cosine_of(SAME))
 
 
 def test_names_may_be_exchanged() -> None:

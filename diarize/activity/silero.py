@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -25,6 +24,7 @@ from diarize.activity.level import (
 from diarize.activity.regions import clip_regions, close_gaps, runs, with_hysteresis
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.threads import one_thread
 
 if TYPE_CHECKING:
     import torch
@@ -191,19 +191,6 @@ def _lstm() -> torch.nn.LSTM:
     }
     lstm.load_state_dict(state)
     return lstm
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """The steps of an LSTM are too small to share: threads would wait for each other."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _told(

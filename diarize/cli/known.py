@@ -29,7 +29,7 @@ def learn_known(values: Sequence[str], diarizer: Diarizer, activity: Activity) -
     """
     from diarize.cli.progress import progress
     from diarize.enrolment import enrol
-    from diarize.voiceprints import Voiceprints
+    from diarize.voiceprints import join
 
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
@@ -43,8 +43,7 @@ def learn_known(values: Sequence[str], diarizer: Diarizer, activity: Activity) -
             if name in origin:
                 raise InputError(f"known {name}: from {origin[name]} and from {source}, which?")
             origin[name] = source
-    filled = [voices.centroids for voices in sources.values() if voices.names]
-    return Voiceprints(tuple(origin), np.concatenate(filled)) if filled else Voiceprints()
+    return join(list(sources.values()))
 
 
 def _is_archive(value: str) -> bool:
@@ -104,9 +103,11 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
     if not names:
         return Voiceprints()
     rows = to_sphere(speakers.voices.embeddings.astype(np.float64))
-    sums = np.zeros((len(names), rows.shape[1]))
-    np.add.at(sums, [names.index(name) for name in speakers.names], rows)
-    return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32))
+    sums, seconds = np.zeros((len(names), rows.shape[1])), np.zeros(len(names))
+    of = [names.index(name) for name in speakers.names]
+    np.add.at(sums, of, rows)
+    np.add.at(seconds, of, speakers.seconds)
+    return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32), seconds)
 
 
 def _require_name(name: str, place: str) -> None:

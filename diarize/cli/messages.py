@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from diarize.errors import TrainingError
+
 
 def note(text: str) -> None:
     """Say something that is no error and no result."""
@@ -26,6 +28,8 @@ def explain(problem: BaseException) -> tuple[int, str]:
     if isinstance(problem, OSError) and problem.strerror:
         file = "" if problem.filename is None else f"{problem.filename}: "
         return 1, one_line(f"{file}{problem.strerror}")
+    if isinstance(problem, TrainingError):
+        return 1, one_line(str(problem))
     if isinstance(problem, MemoryError):
         return 1, "out of memory"
     return 1, one_line(f"{type(problem).__name__}: {problem}")

@@ -71,6 +71,26 @@ class Result:
         """Call the speakers otherwise."""
         return replace(self, found=self.found.renamed(names))
 
+    def compared(self, all_of_them: Sequence[Result], known: Voiceprints | None) -> Result:
+        """Say of each speaker which voice he is, or is most like: a known one, or elsewhere."""
+        from diarize.voiceprints import Voiceprints, join, matches
+
+        elsewhere = [
+            replace(
+                voices,
+                names=tuple(f"{name} of {other.recording.uri}" for name in voices.names),
+            )
+            for other in all_of_them
+            if other is not self and (voices := other.found.voices)
+        ]
+        others = join([known or Voiceprints(), *elsewhere])
+
+        def same(speaker: str, voice: str) -> bool:
+            return voice == speaker or voice.startswith(f"{speaker} of ")
+
+        told = tuple(matches(self.found.voices, others, same))
+        return replace(self, found=replace(self.found, matches=told))
+
 
 @dataclass(frozen=True)
 class Told:
@@ -132,7 +152,7 @@ def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> lis
     page = targets.page_of(place)
     if page is not None:
         written.append(_write_page(result, page))
-    for text in found.notes:
+    for text in [*found.notes, *map(str, found.matches)]:
         note(f"{result.recording.label}: {text}")
     print_summary(found, result.elapsed)
     return written
@@ -158,6 +178,7 @@ def deliver_linked(
     options: Mapping[str, Any],
     targets: Targets,
     failures: Failures,
+    thresholds: tuple[float, float],
 ) -> list[Result]:
     """Give each person one name in all results, and deliver them.
 
@@ -167,14 +188,16 @@ def deliver_linked(
         options: with which they were found.
         targets: where they go.
         failures: takes in what goes wrong.
+        thresholds: least probability of a known voice, and of one person in two recordings.
 
     Returns:
         The results under their final names.
     """
     from diarize.voiceprints import name_speakers
 
-    called = name_speakers([result.found.voices for result in results], known)
+    called = name_speakers([result.found.voices for result in results], known, *thresholds)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
+    renamed = [result.compared(renamed, known) for result in renamed]
     for result in renamed:
         with failures.of(result.entry.source):
             deliver(result, options, targets)

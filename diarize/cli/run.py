@@ -30,7 +30,9 @@ from diarize.cli.run_options import (
     FormatOption,
     JobsOption,
     KnownOption,
+    KnownThresholdOption,
     LinkSpeakersOption,
+    LinkThresholdOption,
     MaxSpeakersOption,
     MinGapOption,
     MinSilenceOption,
@@ -81,7 +83,9 @@ def run(
     min_turn: MinTurnOption = 0.2,
     min_gap: MinGapOption = 0.3,
     known: KnownOption = None,
+    known_threshold: KnownThresholdOption = 0.5,
     link_speakers: LinkSpeakersOption = False,
+    link_threshold: LinkThresholdOption = 0.9,
     export_speakers: ExportSpeakersOption = None,
     reference: ReferenceOption = None,
     corrections: CorrectionsOption = None,
@@ -133,6 +137,9 @@ def run(
     targets = Targets.resolve(
         out, entries, format or None, several=several, clips=clips, report=report
     )
+    for name, least in (("known", known_threshold), ("link", link_threshold)):
+        if not 0 < least < 1:
+            raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
     if cache is not None:
         require_folder(cache)
     if export_speakers is not None:
@@ -162,6 +169,7 @@ def run(
         timeline=TimelineOptions(
             switch=switch, overlap=overlap, min_turn=min_turn, min_gap=min_gap
         ),
+        known_threshold=known_threshold,
         cache=None if cache is None else Cache(cache),
     )
     truth = None if reference is None else Turns.read(reference, sources)
@@ -196,7 +204,8 @@ def run(
     failures = Failures(several=len(entries) > 1)
     results = run_batch(work, waiting, failures, jobs=jobs, dask=dask, manifest=manifest)
     if link_speakers:
-        results = deliver_linked(results, voices, work.options, targets, failures)
+        thresholds = known_threshold, link_threshold
+        results = deliver_linked(results, voices, work.options, targets, failures, thresholds)
     if export_speakers is not None and results:
         found = [result.found for result in results]
         write_voices(export_speakers, found, diarizer, linked=link_speakers)

@@ -116,6 +116,24 @@ KnownOption = Annotated[
     ),
 ]
 
+KnownThresholdOption = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        help="Least probability, between 0 and 1, that a speaker is the known voice whose name he "
+        "gets.",
+    ),
+]
+
+LinkThresholdOption = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        help="Least probability, between 0 and 1, that speakers of two recordings are one person "
+        "for --link-speakers.",
+    ),
+]
+
 LinkSpeakersOption = Annotated[
     bool,
     typer.Option(

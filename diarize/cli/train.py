@@ -37,7 +37,12 @@ def embedding(
         str | None, typer.Option(metavar="NAME", help="Split to train on.", show_default="all")
     ] = None,
     dev_split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split to report on.", show_default="none")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Split to report on; the weights that are best there are kept.",
+            show_default="none: the last weights",
+        ),
     ] = None,
     pool: Annotated[
         list[str] | None,
@@ -156,7 +161,9 @@ def embedding(
         note(f"weights in {path}")
 
 
-def _report(step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy]) -> None:
+def _report(
+    step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy], best: int | None
+) -> None:
     parts = " ".join(f"{name} {value:.3f}" for name, value in loss.items())
     lines = [f"step {step}: loss {parts}"]
     for corpus, a in accuracy.items():
@@ -164,6 +171,8 @@ def _report(step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy])
             f"  {corpus}: set accuracy {a.all:.3f} (single {a.single:.2f}, pair {a.pair:.2f}); "
             f"the paper's variant {a.literal:.3f}; mean as g {a.mean:.3f}"
         )
+    if best is not None:
+        lines.append(f"  best so far, and kept: step {best}")
     print("\n".join(lines), flush=True)
 
 

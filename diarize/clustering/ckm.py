@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64
-from threadpoolctl import threadpool_limits
 
 from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import (
@@ -23,6 +22,7 @@ from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
 from diarize.clustering.set_composer import SetComposer
 from diarize.sets import SpeakerSets
+from diarize.threads import one_blas_thread
 
 FINALISTS = 8
 """Restarts that are followed until they settle; the others are given up on the way."""
@@ -135,7 +135,7 @@ class CKM(SampledClusterer):
     ) -> Regions:
         k, start = bounds.low, None
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             if bounds.low < bounds.high:
                 start = self._search(rows, bounds, generator)
                 k = start.shape[1]

@@ -121,8 +121,9 @@ class Corrections:
             result: the turns.
         """
         notes = []
-        if lost := len(given) - len(self.claims):
-            notes.append(f"{lost} of {len(given)} corrections lie outside of what was read")
+        lines = sum(1 for _ in given.itertracks())  # several may be of one stretch
+        if lost := lines - len(self.claims):
+            notes.append(f"{lost} of {lines} corrections lie outside of what was read")
         heard = {*result.labels(), *self.names}
         silent = [claim for claim in self.claims if claim.name not in heard]
         notes += [f"correction {claim}: nobody is called {claim.name}" for claim in silent]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from jaxtyping import Float32, Float64, Int64
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples
+from diarize.threads import one_thread, torch_threads
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
@@ -131,9 +133,9 @@ class Batches:
         self.model, self.out = model, out
         self.device = next(model.parameters()).device
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
-        self.torch_threads = torch.get_num_threads()
-        self.most = self.torch_threads if self.device.type == "cpu" else 1  # batches at a time
+        self.most = torch_threads() if self.device.type == "cpu" else 1  # batches at a time
         self.pool: ThreadPoolExecutor | None = None
+        self.limits = ExitStack()  # of threads, while there is a pool
         self.running: deque[Future[None]] = deque()
 
     def __enter__(self) -> Batches:
@@ -152,7 +154,7 @@ class Batches:
         finally:
             if self.pool is not None:
                 self.pool.shutdown(cancel_futures=True)
-                torch.set_num_threads(self.torch_threads)
+            self.limits.close()
 
     def add(self, row: int, frames: Float32[np.ndarray, "frames coefficients"]) -> None:
         """Take in the window of a row."""
@@ -161,6 +163,7 @@ class Batches:
         windows.append(frames)
         if len(rows) == BATCH:
             if self.pool is None:
+                self.limits.enter_context(one_thread())
                 self.pool = ThreadPoolExecutor(
                     self.most, initializer=torch.set_num_threads, initargs=(1,)
                 )

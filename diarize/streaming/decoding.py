@@ -81,7 +81,7 @@ class LiveDecoder:
                 bound[row, state] = 0.0
         path = decode(self._cells, bound, self._states, self._options)
         cells = cut_cells(self._cells, costs, path)
-        found = turns(cells, self._states[path], self._options)
+        found = turns(cells, self._states[path], self._options, most=self._max_set_size)
         spoken = [(b, e, self._ids[speaker]) for b, e, speaker in found]
         n = int(np.searchsorted(self._cells[:, 1], self.until + 1e-9))
         self._decided += [sets[state] for state in path[len(self._decided) : n]]

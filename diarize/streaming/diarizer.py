@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from jaxtyping import Float32
 from diarize import clustering
 from diarize.activity import SileroActivity
 from diarize.activity.level import CHUNK, as_chunks
-from diarize.activity.silero import one_thread
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
@@ -28,6 +28,7 @@ from diarize.streaming.speech import LiveActivity
 from diarize.streaming.timing import plan
 from diarize.streaming.turns import Turn
 from diarize.streaming.windows import Cell, Frames, Lane, embed
+from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class StreamingDiarizer:
         latency: seconds from sound to what is said of it.
         max_set_size: most speakers at one instant.
         params: options of the live clustering, `links`.
-        refine: every so many seconds, what is older is settled; None: at the end.
+        refine: every so many seconds, what is older is settled; None: at the end. Where that takes
+            longer than so many seconds, the next pass is put off, with a RuntimeWarning at first.
         refine_backend: the clustering that does so.
         n_speakers, min_speakers, max_speakers: bind what is settled; None: inferred.
         activity: how speech is found.
@@ -132,6 +134,7 @@ class StreamingDiarizer:
         self._ended = False
         self._annotation: Annotation | None = None
         self._heard = 0  # samples at 16 kHz
+        self._began = -math.inf  # seconds on a clock, at the first sound
         self.said = Said()
 
     @property
@@ -163,6 +166,8 @@ class StreamingDiarizer:
         """
         if self._ended:
             raise InputError("the stream has ended")
+        if self._began == -math.inf:
+            self._began = monotonic()
         self._intake.push(samples)
         said = []
         while (piece := self._intake.take(self._timing.hop)) is not None:
@@ -239,9 +244,14 @@ class StreamingDiarizer:
             due = heard - self._timing.delay
             said = self._say(due + self._timing.piece if self.decided < due else self.decided)
         if self._hindsight.is_due(heard):
-            said += self._hindsight.collect(wait=True)
-            self._recast()
-            self._hindsight.go_on(heard)
+            # Sound that came faster than it is spoken, as from a file, is not late by waiting.
+            ahead = heard - (monotonic() - self._began)
+            if self._hindsight.is_done(within=max(0.0, ahead)):
+                said += self._hindsight.collect()
+                self._recast()
+                self._hindsight.go_on(heard)
+            else:
+                self._hindsight.put_off()
         return said
 
     def _say(self, until: float) -> list[Turn]:
@@ -292,7 +302,8 @@ class StreamingDiarizer:
     def _recast(self) -> None:
         """Decode among the speakers of the last pass from now on.
 
-        That is when the next one begins: what is said does not depend on how long a pass takes.
+        That is when the next one begins: what is said does not depend on how long a pass takes,
+        as long as it takes no longer than it may.
         """
         if not self.settled:
             return

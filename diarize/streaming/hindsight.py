@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ class Hindsight:
         self._next = 2 * self._interval
         self._settled_until = 0.0
         self._pass: Future[list[Stretch]] | None = None
+        self._late = False  # whether a pass was ever put off
         self._worker: ThreadPoolExecutor | None = None
         self.coarse, self.fine = Spool(dimension), Spool(dimension)
         self.turns: list[Turn] = []
@@ -79,6 +81,24 @@ class Hindsight:
     def go_on(self, heard: float) -> None:
         """Begin a pass over what is old enough, in a thread of its own."""
         self._begin(heard - self._interval)
+        self._next += self._interval
+
+    def is_done(self, within: float) -> bool:
+        """Whether no pass is under way, at the latest after so many seconds of waiting for it."""
+        if self._pass is not None:
+            wait([self._pass], within)
+        return self._pass is None or self._pass.done()
+
+    def put_off(self) -> None:
+        """Let the pass that is due wait for the next time; what it would settle is settled then."""
+        if not self._late:
+            warnings.warn(
+                f"hindsight takes longer than its {self._interval:g} s: passes over the past are "
+                "put off, so that what is said live is not late",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._late = True
         self._next += self._interval
 
     def collect(self, wait: bool = False) -> list[Turn]:

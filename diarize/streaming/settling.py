@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from diarize.refinement import refine
+from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions, turns
@@ -66,7 +66,8 @@ class Settler:
         whole = begin == 0
         cells, sets = refine(fine, cells, estimator, self._options, everybody=whole)
         least = self._least if whole else 0
-        found = list(by_sets(turns(cells, sets, self._options, least), begin, end))
+        heard = turns(cells, sets, self._options, least, most=largest_set(estimator))
+        found = list(by_sets(heard, begin, end))
         settled = []
         for b, e, speakers in found:
             for speaker in sorted(speakers):

@@ -12,6 +12,7 @@ from torch.nn.functional import normalize
 
 from diarize.clustering.combination.greedy import check_prior
 from diarize.clustering.combination.regularisers import Regulariser, combination
+from diarize.training.gradients import clip
 
 
 class OnlineClustering:
@@ -64,9 +65,14 @@ class OnlineClustering:
         )
 
     def step(self, loss: Float[Tensor, ""]) -> None:
-        """Move parameters and centroids down a loss."""
+        """Move parameters and centroids down a loss.
+
+        Raises:
+            TrainingError: its gradient is not finite.
+        """
         self._optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
+        clip((f"parameter {n}", p) for n, p in enumerate(self._parameters))
         self._optimiser.step()
 
     def advance(self, *views: Tensor) -> float:

@@ -26,11 +26,10 @@ from diarize.mixing.speech import Utterance, audio_files, find_utterances
 from diarize.training.development import (
     SPEAKERS,
     Episodes,
-    SetAccuracy,
     make_episodes,
 )
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
-from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.loop import LoopConfig, Report, Trainer, train
 from diarize.training.processes import join_processes
 from diarize.training.voices import SPEEDS, Voices, collect_voices
 
@@ -39,7 +38,6 @@ DEVELOPMENT_EPISODES = 150
 FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; never trained on
 
 Hook = Callable[[str, float, float], None]
-Report = Callable[[int, dict[str, float], dict[str, SetAccuracy]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +49,8 @@ class Recipe:
         split: value of the table's `split` column to train on; None: everything.
         unlabelled: folder of single-speaker files without names, each taken as a voice of its own.
         noise: folder of noise recordings.
-        development: split on which set accuracy is reported; None: none.
+        development: split on which set accuracy is reported, and by whose figures the best weights
+            are kept; None: none, and the last are.
         pool: corpora whose names begin with one of these are reported together.
         shifts: whether every speaker is also heard with other formants and another pitch.
         start: weights to begin with, a model's name or file; None: drawn ones.
@@ -102,6 +101,7 @@ def train_embedding(
     Raises:
         InputError: speech or a device that cannot be used, a teacher that is not installed, or a
             folder with a training by another recipe.
+        TrainingError: a gradient that is not finite; its batch is kept in the folder.
     """
     weights = folder / "model.safetensors"
     with join_processes(pick_device(device)) as (processes, own_device):
@@ -131,7 +131,7 @@ def train_embedding(
             report=report,
         )
         if processes.first:
-            save_model(model, weights)
+            save_model(trainer.finished(), weights)
     return weights
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,12 +18,19 @@ from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoi
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
 from diarize.training.forest import forest_loss
+from diarize.training.gradients import clip, keeping
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
 from diarize.training.processes import ALONE, Processes
 
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0
 TRAINED_SCALE = 25.0  # near where it comes to lie
+
+BEST = "best."  # before the names of the best weights in a checkpoint
+
+# Called at each checkpoint with the step, the mean parts of the loss, set accuracy, and the step of
+# the best weights.
+Report = Callable[[int, dict[str, float], dict[str, SetAccuracy], int | None], None]
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,27 @@ class LoopConfig:
     forest: float = 0.0
 
 
+@dataclass(frozen=True)
+class Best:
+    """The weights that did best on unseen speakers so far.
+
+    Attributes:
+        step: after which they were these.
+        accuracy: set accuracy, mean over the corpora.
+        weights: of f and g.
+    """
+
+    step: int
+    accuracy: float
+    weights: Mapping[str, Tensor]
+
+
 class Trainer:
-    """f, g and the optimiser's state, moved along one step at a time."""
+    """f, g and the optimiser's state, moved along one step at a time.
+
+    Attributes:
+        best: the weights to keep; None as long as nobody has judged any.
+    """
 
     def __init__(
         self,
@@ -81,6 +108,7 @@ class Trainer:
             weight_decay=1e-4,
         )
         self.step = 0
+        self.best: Best | None = None
 
     def rate(self, step: int) -> float:
         """The learning rate at a step: a ramp, a plateau, a slope to zero."""
@@ -98,6 +126,9 @@ class Trainer:
 
         Returns:
             The parts of the loss.
+
+        Raises:
+            TrainingError: the gradient is not finite; the weights are as they were.
         """
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate(self.step) * group["factor"]
@@ -114,7 +145,7 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self.processes.average(p.grad for p in self._parameters() if p.grad is not None)
-        torch.nn.utils.clip_grad_norm_(self._parameters(), self.config.clip)
+        clip(self._named(), self.config.clip)
         self.optimiser.step()
         self.step += 1
         return {name: float(part.detach()) for name, part in parts.items()}
@@ -157,6 +188,27 @@ class Trainer:
     def _parameters(self) -> list[nn.Parameter]:
         return [p for group in self.optimiser.param_groups for p in group["params"]]
 
+    def _named(self) -> Iterator[tuple[str, nn.Parameter]]:
+        names = {p: name for name, p in self.model.named_parameters()}
+        for n, parameter in enumerate(self._parameters()):
+            yield names.get(parameter, f"parameter {n} beside the model"), parameter
+
+    def judge(self, accuracy: Mapping[str, SetAccuracy]) -> None:
+        """Remember the present weights if they are the best so far; of equals the later."""
+        mean = sum(one.all for one in accuracy.values()) / len(accuracy)
+        if self.best is None or mean >= self.best.accuracy:
+            state = self.model.state_dict()
+            weights = {name: value.detach().cpu().clone() for name, value in state.items()}
+            self.best = Best(self.step, mean, weights)
+
+    def finished(self) -> CompositionalEmbedding:
+        """What ships: the model with the best weights, or, where none were judged, the last."""
+        if self.best is None:
+            return self.model
+        model = deepcopy(self.model)
+        model.load_state_dict(self.best.weights)
+        return model
+
     def begin_with(self, model: CompositionalEmbedding) -> None:
         """Begin with the weights of a trained model of the same sizes."""
         self.model.load_state_dict(model.state_dict())
@@ -164,9 +216,12 @@ class Trainer:
             self.log_scale.fill_(math.log(TRAINED_SCALE))
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint: weights, optimiser, step. No pickle."""
+        """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""
         about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
         further = {"log_scale": self.log_scale.detach()}
+        if self.best is not None:
+            about["best"] = json.dumps({"step": self.best.step, "accuracy": self.best.accuracy})
+            further |= {f"{BEST}{name}": value for name, value in self.best.weights.items()}
         save_checkpoint(path, self.model, self.optimiser, about, further)
 
     def load(self, path: Path) -> None:
@@ -180,6 +235,10 @@ class Trainer:
         with torch.no_grad():
             self.log_scale.copy_(tensors["log_scale"])
         self.step = int(about["step"])
+        if "best" in about:
+            weights = {k.removeprefix(BEST): v for k, v in tensors.items() if k.startswith(BEST)}
+            kept = {name: value.cpu() for name, value in weights.items()}
+            self.best = Best(**json.loads(about["best"]), weights=kept)
 
 
 def train(
@@ -192,12 +251,12 @@ def train(
     workers: int = 1,
     until: int | None = None,
     hook: Callable[[str, float, float], None] | None = None,
-    report: Callable[[int, dict[str, float], dict[str, SetAccuracy]], None] | None = None,
+    report: Report | None = None,
 ) -> None:
     """Run steps, writing `folder/checkpoint.safetensors` now and then.
 
     Of several processes, each makes the batches of its own number, and the first writes and
-    reports.
+    reports. The weights that are best by development figures are remembered (`Trainer.best`).
 
     Args:
         trainer: where to go on.
@@ -208,11 +267,14 @@ def train(
         workers: processes that make batches; 0 makes them here.
         until: stop before this step, as if interrupted; None: run to the end.
         hook: progress, in steps.
-        report: called at each checkpoint with the step, the mean parts of the loss, and set
-            accuracy.
+        report: called at each checkpoint.
+
+    Raises:
+        TrainingError: a gradient that is not finite; its batch is kept in the folder, by the
+            number under which `maker` makes it again.
     """
     config, processes = trainer.config, trainer.processes
-    last = min(config.steps, until or config.steps)
+    last = config.steps if until is None else min(config.steps, until)
     own = range(
         trainer.step * processes.count + processes.rank, last * processes.count, processes.count
     )
@@ -225,16 +287,22 @@ def train(
     )
     sums: dict[str, float] = {}
     since = trainer.step
-    for batch in batches:
-        for name, part in trainer.advance(batch, targets).items():
+    for item, batch in zip(own, batches, strict=True):
+        with keeping(folder / f"broken-{item}.safetensors", trainer.step, vars(batch)):
+            parts = trainer.advance(batch, targets)
+        for name, part in parts.items():
             sums[name] = sums.get(name, 0.0) + part
         if hook and processes.first:
             hook("training", trainer.step, config.steps)
         if processes.first and (trainer.step % config.every == 0 or trainer.step == last):
+            accuracy = {k: set_accuracy(trainer.model, v) for k, v in development.items()}
+            # An interruption elsewhere makes no difference to what ships.
+            if accuracy and (trainer.step % config.every == 0 or trainer.step == config.steps):
+                trainer.judge(accuracy)
             trainer.save(folder / "checkpoint.safetensors")
             if report:
-                count = trainer.step - since
-                accuracy = {k: set_accuracy(trainer.model, v) for k, v in development.items()}
-                report(trainer.step, {k: v / count for k, v in sums.items()}, accuracy)
+                means = {k: v / (trainer.step - since) for k, v in sums.items()}
+                best = None if trainer.best is None else trainer.best.step
+                report(trainer.step, means, accuracy, best)
             sums, since = {}, trainer.step
     processes.wait()

@@ -71,7 +71,8 @@ def set_softmax(
     target = set_index(members, largest)
     if counts is not None:
         target = torch.where(counts, target, -1)
-    return cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-1)
+    total = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-1, reduction="sum")
+    return total / (target >= 0).sum().clamp(min=1)  # of no windows: 0
 
 
 def reference_rounds(
@@ -117,7 +118,7 @@ def teacher_loss(
     members: Bool[Tensor, "e windows speakers"],
     targets: Float[Tensor, "e speakers dim"],
 ) -> Float[Tensor, ""]:
-    """One minus the cosine to the teacher's vector, over the windows of one voice."""
+    """One minus the cosine to the teacher's vector, over the windows of one voice; of none, 0."""
     one = members.sum(dim=-1) == 1
     wanted = torch.einsum("ews,esp->ewp", members.to(targets.dtype), targets)
-    return (1 - (vectors * wanted).sum(dim=-1))[one].mean()
+    return (1 - (vectors * wanted).sum(dim=-1))[one].sum() / one.sum().clamp(min=1)

@@ -12,9 +12,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 from torch import Tensor
+
+# How long the others wait for one of them: the first collects and teaches voices alone, of a large
+# corpus for hours. That one has died is noticed by torchrun, which ends the others.
+PATIENCE = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def join_processes(device: str) -> Iterator[tuple[Processes, str]]:
     if on_gpu:
         device = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(device)
-    torch.distributed.init_process_group("nccl" if on_gpu else "gloo")
+    torch.distributed.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield (
             Processes(torch.distributed.get_rank(), torch.distributed.get_world_size()),

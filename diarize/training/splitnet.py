@@ -24,6 +24,7 @@ from diarize.clustering.splitnet.weights import load_splitnet, packed
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
+from diarize.training.gradients import clip, keeping
 from diarize.training.split_data import draw_sets
 
 LEVELS = {"easy": 0.0, "medium": 0.5, "hard": 1.0}
@@ -115,6 +116,7 @@ def train_splitnet(
     Raises:
         InputError: the folder holds a training by another recipe, or a damaged checkpoint; the
             weights to begin with are no network for these dimensions.
+        TrainingError: a gradient that is not finite; its batch is kept in the folder.
     """
     torch.manual_seed(recipe.seed)
     network = _begin(recipe)
@@ -122,11 +124,14 @@ def train_splitnet(
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / "checkpoint.safetensors"
     step = _load(checkpoint, recipe, network, optimiser) if checkpoint.is_file() else 0
-    last = min(recipe.steps, until or recipe.steps)
+    last = recipe.steps if until is None else min(recipe.steps, until)
     tests = drawn_tests(recipe.dimension)
     total, count = 0.0, 0
     while step < last:
-        total, count = total + _advance(network, optimiser, recipe, step), count + 1
+        rows, halves = recipe.batch_of(step)
+        with keeping(folder / f"broken-{step}.safetensors", step, {"rows": rows, "halves": halves}):
+            total += _advance(network, optimiser, recipe.rate_at(step), rows, halves)
+        count += 1
         step += 1
         if hook:
             hook("training", step, recipe.steps)
@@ -155,18 +160,21 @@ def _begin(recipe: SplitRecipe) -> SplitNet:
 
 
 def _advance(
-    network: SplitNet, optimiser: torch.optim.Optimizer, recipe: SplitRecipe, step: int
+    network: SplitNet,
+    optimiser: torch.optim.Optimizer,
+    rate: float,
+    rows: torch.Tensor,
+    halves: torch.Tensor,
 ) -> float:
     for group in optimiser.param_groups:
-        group["lr"] = recipe.rate_at(step)
-    rows, halves = recipe.batch_of(step)
+        group["lr"] = rate
     network.train()
     with torch.autocast("cpu", torch.bfloat16):
         logits = network(rows)
     loss = swap_invariant_loss(logits.float(), halves).mean()
     optimiser.zero_grad(set_to_none=True)
     torch.autograd.backward(loss)
-    torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
+    clip(network.named_parameters(), CLIP)
     optimiser.step()
     return float(loss.detach())
 

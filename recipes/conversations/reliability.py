@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from diarize.confidence import calibrated, speaker_posteriors, turn_shares
 from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
-from diarize.refinement import refine
+from diarize.refinement import largest_set, refine
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
 from diarize.timeline import annotate, tracks, turns
@@ -70,7 +70,7 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     estimator, _ = diarizer.cluster(embedded)
     options = diarizer.timeline
     cells, sets = refine(embedded.fine, embedded.cells, estimator, options)
-    found = turns(cells, sets, options)
+    found = turns(cells, sets, options, most=largest_set(estimator))
     claimed = [
         turn_shares(
             found,

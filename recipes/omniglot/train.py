@@ -86,7 +86,7 @@ def train(
         loss = episode_loss(model, episode)
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0, error_if_nonfinite=True)
         optimizer.step()
         _average(averaged, model, min(AVERAGE, (step + 1) / (step + 10)))
         losses.append(loss.item())

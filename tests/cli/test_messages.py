@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from diarize.cli.messages import explain, show_warnings_as_notes
-from diarize.errors import InputError
+from diarize.errors import InputError, TrainingError
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ from diarize.errors import InputError
         (OSError("odd"), 1, "OSError: odd"),
         (MemoryError(), 1, "out of memory"),
         (RuntimeError("CUDA\nfailed"), 1, "RuntimeError: CUDA failed"),
+        (TrainingError("step 3: stopped"), 1, "step 3: stopped"),
     ],
 )
 def test_explain(problem: BaseException, status: int, line: str) -> None:

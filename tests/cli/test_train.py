@@ -27,7 +27,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     def train(recipe: Recipe, folder: Path, *, report: Any, **options: Any) -> Path:
         asked.append({"recipe": recipe, "folder": folder, **options})
-        report(1000, {"windows": 1.25}, {"hums": SetAccuracy(0.5, 0.75, 0.375, 0.5, 0.25)})
+        figures = {"hums": SetAccuracy(0.5, 0.75, 0.375, 0.5, 0.25)}
+        report(1000, {"windows": 1.25}, figures, 500)
         return folder / "model.safetensors"
 
     monkeypatch.setattr(diarize.training.embedding, "train_embedding", train)
@@ -46,6 +47,7 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
         "step 1000: loss windows 1.250\n"
         "  hums: set accuracy 0.500 (single 0.75, pair 0.38); the paper's variant 0.500; "
         "mean as g 0.250\n"
+        "  best so far, and kept: step 500\n"
     )
     assert result.err == f"diarize: note: weights in {tmp_path / 'o' / 'model.safetensors'}\n"
     (asked,) = calls

@@ -136,6 +136,16 @@ def test_what_lies_between_two_times(given_claims: list[Claim], span: tuple[floa
         assert sorted(labels, key=str) == sorted([(c.name, c.kind) for c in expected], key=str)
 
 
+def test_lines_of_one_stretch_are_counted_one_by_one() -> None:
+    given_lines = annotation((1, 2, "ann"), (1, 2, "!ben"), (1.5, 2, "ann"))
+    told, result = Corrections.of(given_lines), annotation((0, 2, "ann"), (2, 3, "ben"))
+    assert told.notes(given_lines, result) == []
+    assert told.within(1.75, 3).notes(given_lines, result) == []
+    assert told.within(0, 1.25).notes(given_lines, result) == [
+        "1 of 3 corrections lie outside of what was read"
+    ]
+
+
 @given(claim_lists, st.lists(spans, max_size=2))
 def test_speech_that_nobody_heard(
     given_claims: list[Claim], regions: list[tuple[float, float]]

@@ -49,6 +49,18 @@ def test_without_compositions_nobody_speaks_beside_another() -> None:
     assert all(len(ids) == 1 for _, _, ids in made.decide(2.0))
 
 
+def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
+    options = TimelineOptions(switch=0.0, min_turn=0.0, min_gap=0.5)
+    for largest, overlapped in ((1, 0.0), (2, pytest.approx(0.2, abs=0.05))):
+        made = LiveDecoder(mean, largest, options, 4)
+        made.know(
+            [LiveCluster(0, 9, unit(0).astype(float)), LiveCluster(1, 9, unit(1).astype(float))]
+        )
+        made.add(cells(0, 7), np.stack([unit(0)] * 3 + [unit(1)] + [unit(0)] * 3))
+        found = made.decide(2.0)
+        assert sum(e - b for b, e, ids in found if len(ids) > 1) == overlapped
+
+
 def test_silence_is_passed_over() -> None:
     made = decoder()
     assert made.decide(5.0) == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from itertools import pairwise
+import threading
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import rttm_text
 from diarize.streaming import Turn
+from diarize.streaming.settling import Settler
 from diarize.streaming.timing import MARGIN
 
 RATE = 16_000
@@ -110,7 +112,10 @@ def test_the_end_is_as_good_as_a_recordings(sound: np.ndarray, talk: Path) -> No
     assert diarizer.live().uri == "talk"
 
 
-def test_history_is_settled_meanwhile(sound: np.ndarray) -> None:
+def test_history_is_settled_meanwhile(sound: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Sound is far ahead of the clock: a busy machine puts no pass off.
+    clock = count(start=0, step=-1000)
+    monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
     diarizer = StreamingDiarizer(RATE, refine=5.0)
     long = np.tile(sound, 2)
     final: list[Turn] = []
@@ -127,6 +132,35 @@ def test_history_is_settled_meanwhile(sound: np.ndarray) -> None:
     again = StreamingDiarizer(RATE, refine=5.0)
     again.push(long)
     assert rttm_text(again.finish()) == rttm_text(annotation)
+
+
+def test_what_is_said_live_waits_for_no_pass(
+    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sound that comes as it is spoken, by a clock that the test keeps; all is settled."""
+    go_on, settle = threading.Event(), Settler.settle
+
+    def slow(self: Settler, *arguments: Any) -> Any:
+        assert go_on.wait(60)
+        return settle(self, *arguments)
+
+    now = [1000.0]
+    monkeypatch.setattr(Settler, "settle", slow)
+    monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: now[0])
+    diarizer = StreamingDiarizer(RATE, latency=2.0, refine=5.0)
+    long = np.tile(sound, 2)
+    with pytest.warns(RuntimeWarning, match="hindsight takes longer than its 5 s"):
+        for begin in range(0, len(long), 4000):
+            now[0] = 1000.0 + begin / RATE
+            turns = diarizer.push(long[begin : begin + 4000])
+            assert not any(turn.final for turn in turns)
+    assert diarizer.decided >= len(long) / RATE - 2.0
+    go_on.set()
+    assert rttm_text(diarizer.finish()).count("\n") > 2
+    plain = StreamingDiarizer(RATE)
+    feed(plain, long, [4000])
+    spoken = [d.finish().get_timeline().support().duration() for d in (diarizer, plain)]
+    assert spoken[0] == pytest.approx(spoken[1], abs=0.5)
 
 
 def test_silence_says_nothing() -> None:

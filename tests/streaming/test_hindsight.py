@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
 from diarize.errors import InputError
 from diarize.streaming.hindsight import Hindsight
+from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
 
@@ -58,6 +62,32 @@ def test_a_pass_settles_what_is_older_than_its_interval() -> None:
     assert stream.turns[: len(found)] == found
     assert [turn.end for turn in stream.turns] == [10.0, 15.0, 20.0, 30.0, 40.0]
     assert stream.turns[1].speakers == stream.turns[2].speakers == stream.turns[4].speakers
+
+
+def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on, settle = threading.Event(), Settler.settle
+
+    def slow(self: Settler, *arguments: Any) -> Any:
+        assert go_on.wait(60)
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Settler, "settle", slow)
+    stream = hindsight(refine=15.0)
+    hear(stream, 0, 75)
+    assert stream.is_done(within=0.0)
+    stream.go_on(30.0)
+    assert not stream.is_done(within=0.0) and stream.collect() == []
+    with pytest.warns(RuntimeWarning, match=r"^hindsight takes longer than its 15 s: passes"):
+        stream.put_off()
+    assert not stream.is_due(59.9) and stream.is_due(60.0)
+    stream.put_off()  # said once
+    go_on.set()
+    assert stream.is_done(within=60.0) and stream.collect()[-1].end == 15.0
+    assert stream.is_due(75.0)
+    stream.go_on(75.0)
+    assert [turn.end for turn in stream.collect(wait=True)] == [20.0, 30.0, 40.0, 50.0, 60.0]
 
 
 def test_no_more_speakers_are_asked_for_than_windows() -> None:

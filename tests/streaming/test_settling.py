@@ -34,6 +34,17 @@ def test_the_whole_is_settled_at_once() -> None:
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
+    vectors, options = voices("aaabaaa"), TimelineOptions(switch=0.0, min_turn=0.0, min_gap=2.0)
+
+    def ckm(_n: int) -> Any:
+        return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
+
+    found = Settler(ckm, options).settle(vectors, cells(7), vectors, 0.0, np.inf)
+    assert max(len(names) for _, _, names in found) == d
+
+
 def test_speakers_keep_their_names_from_pass_to_pass() -> None:
     settler = Settler(make, TimelineOptions())
     order = "aaaabbbbaaaaccccbbbb"

@@ -14,9 +14,10 @@ import torch
 import diarize.training.embedding as module
 from diarize.embedding import EmbeddingConfig, load_model
 from diarize.errors import InputError
+from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
-from diarize.training.loop import LoopConfig
+from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.shifts import SHIFTS
 from diarize.training.voices import SPEEDS, Voices
 
@@ -67,8 +68,9 @@ def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_p
     assert trained["encode.project.weight"].shape == (16, 2 * 8 + 31)
     for name in ("spread", "average_spread"):
         assert (trained[f"encode.{name}"] != 1).all()  # measured on the speech
-    assert [step for step, _, _ in reports] == [2, 4]
-    for _, loss, accuracy in reports:
+    assert [step for step, *_ in reports] == [2, 4]
+    for _, loss, accuracy, best in reports:
+        assert best in (2, 4)
         assert set(loss) == {"windows"}
         assert set(accuracy) == {"hu"}
         assert 0 <= accuracy["hu"].all <= 1
@@ -92,6 +94,37 @@ def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None
     assert reports == [5]
     with pytest.raises(InputError, match=r"parts: holds a training by another recipe"):
         train(dataclasses.replace(recipe, seed=1), tmp_path / "parts")
+
+
+def test_the_best_weights_ship_and_not_the_last(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it was interrupted in between."""
+    figures = {1: 0.2, 2: 0.7, 3: 0.5, 4: 0.6}
+    seen: dict[int, dict[str, torch.Tensor]] = {}
+
+    def judged(trainer: Trainer, accuracy: object) -> None:
+        seen[trainer.step] = {k: v.clone() for k, v in trainer.model.state_dict().items()}
+        all_alike = [figures[trainer.step]] * 5
+        judge(trainer, {"hums": SetAccuracy(*all_alike)})
+
+    judge = Trainer.judge
+    monkeypatch.setattr(Trainer, "judge", judged)
+    recipe = dataclasses.replace(
+        recipe, development="dev", loop=dataclasses.replace(recipe.loop, every=1)
+    )
+    reports: list[tuple[int, int | None]] = []
+    for folder, stops in (("whole", [None]), ("parts", [3, None])):
+        for until in stops:
+            shipped = train(
+                recipe,
+                tmp_path / folder,
+                until=until,
+                report=lambda step, _, __, best: reports.append((step, best)),
+            )
+        for name, value in seen[2].items():
+            torch.testing.assert_close(shipped[name], value, rtol=0, atol=0)
+    assert reports == 2 * [(1, 1), (2, 2), (3, 2), (4, 2)]
 
 
 def test_a_training_may_begin_with_weights(recipe: Recipe, tmp_path: Path) -> None:
@@ -152,7 +185,7 @@ def test_unlabelled_files_are_voices_of_their_own(
         teacher=True,
         model=EmbeddingConfig(dim=64, hidden=8, layers=1),
     )
-    train(recipe, tmp_path / "out", until=1, report=lambda step, loss, _: told.append(loss))
+    train(recipe, tmp_path / "out", until=1, report=lambda step, loss, *_: told.append(loss))
     voices = Voices.load(tmp_path / "out" / "voices")
     # four at seven speeds, two at three
     assert len(voices) == 4 * 7 + 2 * 3

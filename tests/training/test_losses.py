@@ -71,6 +71,18 @@ def test_the_teacher_speaks_of_single_voices_only():
     assert float(teacher_loss(vectors, members, targets)) == pytest.approx(expected, abs=1e-6)
 
 
+def test_of_no_windows_there_is_no_loss():
+    torch.manual_seed(0)
+    g, vectors = Composition(4), unit(1, 3, 4).requires_grad_()
+    members = torch.ones(1, 3, 2, dtype=torch.bool)
+    nobody = torch.zeros(1, 3, dtype=torch.bool)
+    taught = teacher_loss(vectors, members, torch.eye(2, 4)[None])
+    asked = set_softmax(g, torch.eye(2, 4)[None], vectors, members, torch.tensor(5.0), 2, nobody)
+    assert float(taught.detach()) == float(asked.detach()) == 0
+    torch.autograd.backward(taught + asked)
+    assert vectors.grad.isfinite().all()
+
+
 def test_what_is_not_known_is_neither_reference_nor_asked():
     torch.manual_seed(0)
     g, vectors = Composition(4), unit(1, 7, 4)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +100,23 @@ def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path) -> No
     for name, gradient in both.items():
         assert torch.equal(gradient, again[name])
         torch.testing.assert_close(gradient, (first[name] + second[name]) / 2)
+
+
+def test_the_others_wait_while_the_first_collects_voices(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[dict[str, Any]] = []
+
+    def init(backend: str, **options: Any) -> None:
+        joined.append({"backend": backend, **options})
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(torch.distributed, "init_process_group", init)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: None)
+    with join_processes("cpu") as (processes, _):
+        assert processes == Processes(1, 2)
+    (options,) = joined
+    assert options["timeout"] >= timedelta(days=1)
 
 
 def test_alone_nothing_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from diarize.clustering.splitnet.network import SplitNetConfig
 from diarize.clustering.splitnet.weights import load_splitnet
-from diarize.errors import InputError
+from diarize.errors import InputError, TrainingError
 from diarize.training import splitnet
 from diarize.training.splitnet import SplitRecipe, drawn_tests, split_accuracy, train_splitnet
 
@@ -34,6 +35,27 @@ def test_a_training_that_was_stopped_ends_where_another_does(small, tmp_path):
     parts = train_splitnet(small, tmp_path / "parts")
     a, b = load_splitnet(whole).state_dict(), load_splitnet(parts).state_dict()
     assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_gradient_that_is_not_finite_stops_the_training(small, tmp_path, monkeypatch):
+    def spoilt(recipe, step):
+        rows, halves = batch_of(recipe, step)
+        return (rows * torch.nan if step == 3 else rows), halves
+
+    batch_of = SplitRecipe.batch_of
+    monkeypatch.setattr(SplitRecipe, "batch_of", spoilt)
+    with pytest.raises(TrainingError, match=r"^step 3: the gradient of .* is not finite"):
+        train_splitnet(small, tmp_path)
+    assert load_file(tmp_path / "broken-3.safetensors")["rows"].isnan().all()
+    assert not (tmp_path / "splitnet.safetensors").exists()
+    sound = load_file(tmp_path / "checkpoint.safetensors")
+    assert all(tensor.isfinite().all() for tensor in sound.values())
+
+
+def test_until_step_0_nothing_is_trained(small, tmp_path):
+    done = []
+    train_splitnet(small, tmp_path, until=0, hook=lambda *step: done.append(step))
+    assert done == []
 
 
 def test_another_recipe_is_refused(small, tmp_path):

@@ -1,0 +1,80 @@
+"""One thread for torch, or for BLAS: settings of the whole process, which are changed here alone.
+
+Several recordings may be worked on in threads of one process. Whoever asks for one thread gets it
+at once; what holds for all is as it was before when the last of those who asked has left.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import threadpool_limits
+
+_lock = threading.Lock()
+_here = threading.local()  # `depth`: how often this thread stands in `one_thread`
+_in_torch = 0  # threads that do
+_torch_threads = 1  # torch's when none did
+_in_blas = 0  # threads in `one_blas_thread`
+_blas_limits: threadpool_limits | None = None
+
+
+def torch_threads() -> int:
+    """How many threads torch may use here: 1 in `one_thread`, whatever others have asked for."""
+    import torch
+
+    with _lock:
+        return _torch_threads if _in_torch and not _depth() else torch.get_num_threads()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch work with one thread: the steps of an LSTM are too small to share.
+
+    Threads would wait for each other. torch keeps a number for each thread, and one for those that
+    are still to begin: both are set, and set back.
+    """
+    global _in_torch, _torch_threads
+    import torch
+
+    with _lock:
+        if not _in_torch:
+            _torch_threads = torch.get_num_threads()
+        if not _depth():
+            _in_torch += 1
+        _here.depth = _depth() + 1
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            _here.depth -= 1
+            if not _here.depth:
+                _in_torch -= 1
+                torch.set_num_threads(_torch_threads)
+
+
+def _depth() -> int:
+    return getattr(_here, "depth", 0)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS work with one thread, in all of the process: many small products wait for none."""
+    global _in_blas, _blas_limits
+    from threadpoolctl import threadpool_limits
+
+    with _lock:
+        if not _in_blas:
+            _blas_limits = threadpool_limits(1, user_api="blas")
+        _in_blas += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _in_blas -= 1
+            if not _in_blas and _blas_limits is not None:
+                _blas_limits.restore_original_limits()

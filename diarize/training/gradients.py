@@ -1,0 +1,47 @@
+"""Gradients are brought to a largest norm; one that is not finite would poison the weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from diarize.errors import TrainingError
+from diarize.files import atomic_output
+
+
+def clip(parameters: Iterable[tuple[str, nn.Parameter]], largest: float = math.inf) -> None:
+    """Scale the gradients of parameters, together, to a norm of at most `largest`.
+
+    Raises:
+        TrainingError: one is not finite; no weight has been touched by then.
+    """
+    named = dict(parameters)
+    norm = torch.nn.utils.clip_grad_norm_(named.values(), largest)
+    if not torch.isfinite(norm):
+        broken = [n for n, p in named.items() if p.grad is not None and not p.grad.isfinite().all()]
+        others = f" and of {len(broken) - 1} other tensors" if len(broken) > 1 else ""
+        raise TrainingError(f"the gradient of {broken[0]}{others} is not finite")
+
+
+@contextmanager
+def keeping(path: Path, step: int, batch: Mapping[str, Tensor]) -> Iterator[None]:
+    """While a step is taken: keep its batch in a file if it cannot be.
+
+    Raises:
+        TrainingError: what the step raised, with the step and the file.
+    """
+    try:
+        yield
+    except TrainingError as problem:
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in batch.items()}
+        with atomic_output(path) as file:
+            file.write(save(tensors, metadata={"step": str(step)}))
+        raise TrainingError(
+            f"step {step}: {problem}; training stops before it, its batch is in {path}"
+        ) from None

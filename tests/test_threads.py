@@ -1,0 +1,124 @@
+"""Threads of torch and BLAS, when several threads of one process ask for one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from diarize.clustering import make
+from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
+from diarize.embedding.windows import BATCH, Batches
+from diarize.threads import one_blas_thread, one_thread, torch_threads
+
+
+@pytest.fixture(autouse=True)
+def three() -> Iterator[None]:
+    """Torch works with three threads, and BLAS with two; afterwards as before."""
+    make("ckm", n_speakers=1, max_set_size=1).fit(np.eye(3, 4))  # loads all libraries
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+    torch.set_num_threads(before)
+
+
+def in_a_thread(ask: Callable[[], Any]) -> Any:
+    """What a thread answers that has just begun."""
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(ask()))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def overlapping(limit: Callable[[], AbstractContextManager[None]]) -> None:
+    """One thread asks, then another; the first leaves before the other."""
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        with limit():
+            first_in.set()
+            second_in.wait(60)
+        first_out.set()
+
+    def second() -> None:
+        first_in.wait(60)
+        with limit():
+            second_in.set()
+            first_out.wait(60)
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_two_threads_who_ask_for_one_give_all_back() -> None:
+    overlapping(one_thread)
+    assert torch.get_num_threads() == 3
+    assert in_a_thread(torch.get_num_threads) == 3
+    overlapping(one_blas_thread)
+    assert blas_threads() == {2}
+
+
+def test_a_thread_that_begins_meanwhile_is_not_held_back() -> None:
+    def other() -> tuple[int, int, int]:
+        outside = torch_threads()
+        with one_thread():
+            inside = torch_threads()
+        return outside, inside, torch.get_num_threads()
+
+    with one_thread():
+        assert torch_threads() == torch.get_num_threads() == 1
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 1
+        assert in_a_thread(other) == (3, 1, 3)
+        assert torch.get_num_threads() == 1
+    assert torch_threads() == torch.get_num_threads() == 3
+
+
+def test_what_goes_wrong_gives_them_back() -> None:
+    for limit in (one_thread, one_blas_thread):
+        with pytest.raises(RuntimeError), limit():
+            raise RuntimeError
+    assert in_a_thread(torch.get_num_threads) == 3
+    assert blas_threads() == {2}
+
+
+def test_batches_and_clusterings_leave_no_trace_while_others_work() -> None:
+    """A pool for f, and CKM, begin while another thread has asked for one, and end after it."""
+    model = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4, layers=1)).eval()
+    out = np.zeros((BATCH, 8), np.float32)
+    frames = np.zeros((model.config.stack, 32), np.float32)
+    entered, begun = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with one_thread(), one_blas_thread():
+            entered.set()
+            begun.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(60)
+    with Batches(model, out) as batches:
+        assert batches.most == 3
+        for row in range(BATCH):
+            batches.add(row, frames)
+        begun.set()
+        thread.join()
+    assert torch.get_num_threads() == in_a_thread(torch.get_num_threads) == 3
+    make("ckm", n_speakers=1, max_set_size=1).fit(np.eye(3, 4))
+    assert blas_threads() == {2}
