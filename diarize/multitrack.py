@@ -80,7 +80,7 @@ def diarize_channels(
         windows=0,
         duration=recording.duration,
         device="cpu",
-        notes=() if annotation else ("no speech found",),
+        notes=_notes(turns),
     )
 
 
@@ -139,6 +139,14 @@ def _without(
     kept = times[runs(~leaked).astype(np.int64)]
     pieces = [clip_regions(speech, begin, end) for begin, end in kept]
     return np.concatenate(pieces) if pieces else np.zeros((0, 2))
+
+
+def _notes(turns: list[Float64[np.ndarray, "_ 2"]]) -> tuple[str, ...]:
+    """What a person should know: which microphones nobody speaks into."""
+    silent = [str(number) for number, own in enumerate(turns, start=1) if not len(own)]
+    if len(silent) == len(turns):
+        return ("no speech found",)
+    return tuple(f"nobody speaks in channel {number}" for number in silent)
 
 
 def _annotation(turns: list[Float64[np.ndarray, "_ 2"]], uri: str) -> Annotation:

@@ -147,10 +147,13 @@ class Diarizer:
         known: Voiceprints | None = None,
     ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
+        from diarize.activity.heard import notes_on
+
         self.prepare()
         if self.needs_reference and reference is None:
             raise InputError(f"backend {self.backend} needs the true turns: give a reference")
-        embedded = self.embed(audio, hook, corrections)
+        recording = audio if isinstance(audio, Recording) else open_recording(audio)
+        embedded = self.embed(recording, hook, corrections)
         if hook:
             hook("clustering", 0, 1)
         estimator, notes = self.cluster(embedded, reference)
@@ -161,6 +164,7 @@ class Diarizer:
         n_windows = len(embedded.coarse)
         if not len(found.cells):
             notes.append("no speech found")
+        notes += notes_on(recording, embedded.speech, self._activity, self.cache)
         if corrections is not None:
             notes += embedded.corrections.notes(corrections, annotation)
         if estimator.sampled_ is not None:
@@ -275,13 +279,19 @@ class Diarizer:
             **self.params,
         )
 
+    @property
+    def _activity(self) -> Activity | Float64[np.ndarray, "m 2"]:
+        from diarize.activity import SileroActivity
+
+        return SileroActivity() if self.activity is None else self.activity
+
     def _speech(
         self, recording: Recording, hook: Hook | None, content: str = ""
     ) -> Float64[np.ndarray, "m 2"]:
         """Where there is speech; `content` names the recording's, where there is a cache."""
         from diarize.activity import SileroActivity, clip_regions
 
-        activity = SileroActivity() if self.activity is None else self.activity
+        activity = self._activity
         if not callable(activity):
             regions = activity
         elif self.cache is not None and isinstance(activity, SileroActivity):

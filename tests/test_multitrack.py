@@ -9,7 +9,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.activity import SileroActivity, whole
-from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.audio import SAMPLE_RATE, Recording, open_recording
 from diarize.errors import InputError
 from diarize.multitrack import FRAME, diarize_channels, leaks
 from diarize.pipeline import Diarizer
@@ -87,3 +87,17 @@ def test_any_length(talk: Path) -> None:
 def test_one_channel_is_refused() -> None:
     with pytest.raises(InputError, match="has one channel"):
         diarize_channels(open_recording((np.zeros(16_000), 16_000)), whole)
+
+
+def test_a_microphone_into_which_nobody_speaks_is_told() -> None:
+    samples = np.random.default_rng(0).normal(0, 0.1, (3 * SAMPLE_RATE, 2))
+
+    def first_speaks(channel: Recording) -> np.ndarray:
+        return np.array([[0.5, 2.5]]) if channel.channel == 0 else np.zeros((0, 2))
+
+    found = diarize_channels(open_recording((samples, SAMPLE_RATE)), first_speaks)
+    assert found.notes == ("nobody speaks in channel 2",)
+    found = diarize_channels(
+        open_recording((samples, SAMPLE_RATE)), lambda channel: np.zeros((0, 2))
+    )
+    assert found.notes == ("no speech found",)

@@ -100,6 +100,16 @@ def test_no_speech(diarizer: Diarizer, talk: Path) -> None:
         assert found.notes == ("no speech found",)
 
 
+def test_what_was_not_heard_is_told(tiny_weights: Path) -> None:
+    noise = np.random.default_rng(0).normal(0, 0.01, 16_000 * 5)
+    found = Diarizer(model=tiny_weights).diarize((np.stack([noise, -noise], axis=1), 16_000))
+    first, second = found.notes
+    assert first == "no speech found"
+    assert "2 channels cancel each other out" in second and "--channels separate" in second
+    found = Diarizer(model=tiny_weights).diarize((noise, 16_000))
+    assert found.notes[1].startswith("of 5.0 s in which sound is heard (loud parts at -40 dBFS), 0")
+
+
 def test_more_speakers_than_windows(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None:
     diarizer.n_speakers, diarizer.min_speakers = 5, 4
     found = diarizer.diarize(write_tone("tone.wav", 0.9))

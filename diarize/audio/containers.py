@@ -11,7 +11,8 @@ import av
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, as_floats, damaged
+from diarize.audio.declared import declared_sound
+from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, Damaged, as_floats, damaged
 from diarize.audio.inputs import Input
 from diarize.errors import InputError
 
@@ -45,8 +46,13 @@ class ContainerDecoder:
             self.sample_rate: int = frame.sample_rate
             self.n_channels: int = len(frame.layout.channels)
             self._promised = self._read_duration(container)
+        self.damage: Damaged | None = None
         seconds = self._last_packet() if self._promised is None else self._promised
         self.n_frames: int = round(seconds * self.sample_rate)
+        with source.open() as view:
+            sound = declared_sound(view)
+        # As a share of what is there: FFmpeg corrects some headers by it.
+        self._share = sound.declared / sound.held if sound is not None and sound.held else 1.0
 
     def sha256(self) -> str:
         return self._source.sha256()
@@ -55,15 +61,21 @@ class ContainerDecoder:
         step = max(1, CHUNK_VALUES // self.n_channels)
         pieces: list[np.ndarray] = []
         size = 0
-        for piece in self._decoded(first):
-            pieces.append(piece)
-            size += len(piece)
-            while size >= step:
-                joined = np.concatenate(pieces)
-                yield joined[:step]
-                pieces, size = [joined[step:]], size - step
+        damage: Damaged | None = None
+        try:
+            for piece in self._decoded(first):
+                pieces.append(piece)
+                size += len(piece)
+                while size >= step:
+                    joined = np.concatenate(pieces)
+                    yield joined[:step]
+                    pieces, size = [joined[step:]], size - step
+        except Damaged as error:
+            damage = error
         if size:
             yield np.concatenate(pieces)
+        if damage is not None:
+            raise damage
 
     def _decoded(self, first: int) -> Iterator[np.ndarray]:
         position = 0  # the next frame in the file's time
@@ -93,11 +105,9 @@ class ContainerDecoder:
                     position += len(samples)
             except av.error.FFmpegError as error:
                 raise self._damaged(position) from error
-        if (
-            self._promised is not None
-            and self._promised - position / self.sample_rate > MAX_MISSING
-        ):
-            raise self._damaged(position)
+        total = max(self._promised or 0.0, position / self.sample_rate * self._share)
+        if total - position / self.sample_rate > MAX_MISSING:
+            raise damaged(self._source.label, position / self.sample_rate, total)
 
     def _silence(self, begin: int, end: int, first: int) -> Iterator[np.ndarray]:
         step = max(1, CHUNK_VALUES // self.n_channels)
@@ -137,7 +147,7 @@ class ContainerDecoder:
                         end = max(end, (packet.pts + (packet.duration or 0)) * base - origin)
         return end
 
-    def _damaged(self, frame: int) -> InputError:
+    def _damaged(self, frame: int) -> Damaged:
         total = self.n_frames / self.sample_rate
         return damaged(self._source.label, frame / self.sample_rate, total)
 

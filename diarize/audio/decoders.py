@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +17,16 @@ CHUNK_VALUES = 1 << 17  # samples of all channels that are decoded at a time: me
 MAX_MISSING = 0.5  # seconds by which headers may be wrong; encoders' delays are below 0.1
 
 
+class Damaged(InputError):
+    """A file that holds less than it declares.
+
+    Attributes:
+        readable: seconds of it that can be read.
+    """
+
+    readable: float = 0.0
+
+
 @runtime_checkable
 class Decoder(Protocol):
     """A recording at its own rate, with its own channels."""
@@ -23,9 +34,15 @@ class Decoder(Protocol):
     sample_rate: int
     n_channels: int
     n_frames: int  # from the header; may be an estimate
+    damage: Damaged | None  # what is known of it before anything is decoded
 
     def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
-        """Decode from frame `first` to the end, a bounded number of frames at a time."""
+        """Decode from frame `first` to the end, a bounded number of frames at a time.
+
+        Raises:
+            Damaged: the file fails, or ends, before its header says; all frames in front of that
+                place were given.
+        """
         ...
 
     def sha256(self) -> str:
@@ -33,18 +50,26 @@ class Decoder(Protocol):
         ...
 
 
-def damaged(label: str, readable: float, total: float) -> InputError:
-    """The error of a file whose decoder fails after `readable` of `total` seconds."""
-    of_total = f" of {total:.1f} s" if total - readable >= 0.1 else ""
-    return InputError(
-        f"{label}: is damaged or cut off; it can be read up to {readable:.1f} s{of_total}"
-    )
+def damaged(label: str, readable: float, total: float) -> Damaged:
+    """The error of a file of which `readable` of `total` seconds can be read."""
+    least = math.floor(10 * readable + 1e-6) / 10  # so that it can be read up to there
+    if least <= 0:
+        error = Damaged(f"{label}: is damaged or cut off; nothing of its {total:.1f} s can be read")
+    else:
+        of_total = f" of {total:.1f} s" if total - readable >= 0.1 else ""
+        error = Damaged(
+            f"{label}: is damaged or cut off; it can be read up to {least:.1f} s{of_total} "
+            f"(--end {least:.1f} takes what is there)"
+        )
+    error.readable = readable
+    return error
 
 
 class ArrayDecoder:
     """Samples that are in memory already: floats as they are, integers by their full scale."""
 
     def __init__(self, samples: Num[np.ndarray, "frames channels"], sample_rate: int) -> None:
+        self.damage: Damaged | None = None
         self._samples = samples
         self.sample_rate = sample_rate
         self.n_frames, self.n_channels = samples.shape

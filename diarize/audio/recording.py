@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.audio.decoders import ArrayDecoder, Decoder, open_decoder
+from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder, open_decoder
 from diarize.audio.inputs import BinaryFile, make_input
 from diarize.errors import InputError
 
@@ -127,7 +127,7 @@ class Recording:
         """One channel at the file's rate, from frame `first` to `stop`."""
         weights = np.full(self.n_channels, 1 / self.n_channels, np.float32)
         position = first
-        for chunk in self._decoder.chunks(first):
+        for chunk in self._undamaged(first):
             if self.channel is not None:
                 mono = chunk[:, self.channel]
             elif self.n_channels == 1:
@@ -146,6 +146,17 @@ class Recording:
             if stop is not None and position >= stop:
                 return
 
+    def _undamaged(self, first: int) -> Iterator[np.ndarray]:
+        """What the decoder gives, which may fail behind the part, where only a filter looks."""
+        position = first
+        try:
+            for chunk in self._decoder.chunks(first):
+                yield chunk
+                position += len(chunk)
+        except Damaged:
+            if self._last is None or position * SAMPLE_RATE < self._last * self.sample_rate:
+                raise
+
 
 def open_recording(
     source: Source,
@@ -157,9 +168,10 @@ def open_recording(
     """Open any recording; nothing but its header is read yet.
 
     wav, flac, ogg, opus, mp3, aiff, caf and what else libsndfile knows; m4a, mp4, webm and other
-    containers through PyAV, if it is installed. A file whose decoder fails on the way, or that ends
-    before its header says, is refused when `Recording.blocks` comes to that place; of an
-    uncompressed file that was cut off, what is there is read.
+    containers through PyAV, if it is installed. A file that ends before its header says, or whose
+    decoder fails on the way, is refused, at once or when `Recording.blocks` comes to that place; a
+    part of it in front of that place can be read. A header that gives no length, as a pipe's, is
+    believed to end where the file ends.
 
     Args:
         source: a path; "-" for a file on standard input; a binary file object, read from its
@@ -171,7 +183,7 @@ def open_recording(
 
     Raises:
         InputError: not a recording that can be read (missing, a folder, empty, in no known format,
-            no samples), no such channel, no such part.
+            no samples, cut off), no such channel, no such part.
     """
     if isinstance(source, tuple):
         uri = label = "audio"
@@ -193,6 +205,9 @@ def open_recording(
         )
     total = decoder.n_frames / decoder.sample_rate
     first, last = _part(label, start, end, total)
+    damage = decoder.damage
+    if damage is not None and (last is None or last > damage.readable * SAMPLE_RATE):
+        raise damage
     return Recording(
         uri=uri,
         label=label,

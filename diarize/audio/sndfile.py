@@ -10,11 +10,18 @@ import numpy as np
 import soundfile
 from jaxtyping import Float32
 
-from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, damaged
+from diarize.audio.declared import OpenEnded, declared_sound, ends_within_page, open_end
+from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, Damaged, damaged
 from diarize.audio.inputs import Input
 from diarize.audio.mpeg import CleanMpeg, MpegFrames, find_frames, parse_header
 from diarize.errors import InputError
 
+_FINE_FRAMES = 1024  # decoded at a time where a decoder fails, to find the place
+# Bytes of a sample, of what is not compressed in blocks.
+_WIDTHS = {
+    "PCM_S8": 1, "PCM_U8": 1, "PCM_16": 2, "PCM_24": 3, "PCM_32": 4,
+    "FLOAT": 4, "DOUBLE": 8, "ULAW": 1, "ALAW": 1,
+}  # fmt: skip
 _UNKNOWN = 1 << 62  # libsndfile's count of frames where a header gives none is above
 
 
@@ -33,48 +40,103 @@ class SoundFileDecoder:
     """What libsndfile reads: wav, flac, ogg, opus, mp3, aiff, caf and more.
 
     A file that ends more than `MAX_MISSING` before its header says, or whose decoder fails on the
-    way, is refused. Of uncompressed files (wav, aiff) libsndfile corrects the header by the size of
-    the file, so that a recorder that was switched off leaves something to work with.
+    way, can be read up to there.
     """
 
     def __init__(self, source: Input) -> None:
         self._source = source
+        self.damage: Damaged | None = None
         self._mpeg = self._find_mpeg()
+        with source.open() as view:
+            self._open_end = open_end(view)
         with self._open() as file:
             self.sample_rate: int = file.samplerate
             self.n_channels: int = file.channels
-            self.n_frames: int = file.frames
-        if self.n_frames >= _UNKNOWN:
-            self.n_frames = sum(len(chunk) for chunk in self.chunks(0))
+            self._n_held: int = file.frames  # that libsndfile knows of
+            width = _WIDTHS.get(file.subtype, 0) * file.channels
+        if self._n_held >= _UNKNOWN:
+            self._n_held = sum(len(chunk) for chunk in self._chunks(0))
+        self.n_frames = self._n_held
+        if self._mpeg is not None:
+            self._compare_mpeg(self._mpeg)
+        else:
+            self._compare_header(width)
 
     def chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
-        step = max(1, CHUNK_VALUES // self.n_channels)
-        position = 0
-        try:
-            with self._open() as file:
-                if first and file.can_seek:
-                    position = file.seek(first)
-                while position < self.n_frames:
-                    wanted = min(step, self.n_frames - position)
-                    chunk = file.read(out=np.empty((wanted, self.n_channels), np.float32))
-                    if position + len(chunk) > first:
-                        yield chunk[max(0, first - position) :]
-                    position += len(chunk)
-                    if len(chunk) < wanted:
-                        break
-        except soundfile.LibsndfileError as error:
-            raise self._damaged(position) from error
-        missing = self.n_frames - position
-        if self.n_frames < _UNKNOWN and missing > MAX_MISSING * self.sample_rate:
+        position = first
+        for chunk in self._chunks(first):
+            yield chunk
+            position += len(chunk)
+        if self.damage is not None:
+            raise self.damage
+        if self.n_frames - position > MAX_MISSING * self.sample_rate:
             raise self._damaged(position)
+
+    def _chunks(self, first: int) -> Iterator[Float32[np.ndarray, "frames channels"]]:
+        """What can be read of what libsndfile knows of, up to a known damage."""
+        end = self._n_held
+        if self.damage is not None:
+            end = min(end, int(self.damage.readable * self.sample_rate))
+        position = first
+        # A decoder that fails gives nothing of what it was to decode: smaller pieces are tried.
+        for step in (max(1, CHUNK_VALUES // self.n_channels), _FINE_FRAMES):
+            try:
+                for chunk in self._read(position, end, step):
+                    yield chunk
+                    position += len(chunk)
+                return
+            except soundfile.LibsndfileError as error:
+                problem = error
+        raise self._damaged(position) from problem
+
+    def _read(self, first: int, end: int, step: int) -> Iterator[np.ndarray]:
+        position = 0
+        with self._open() as file:
+            if first and file.can_seek:
+                position = file.seek(first)
+            while position < end:
+                wanted = min(step, end - position)
+                chunk = file.read(out=np.empty((wanted, self.n_channels), np.float32))
+                if position + len(chunk) > first:
+                    yield chunk[max(0, first - position) :]
+                position += len(chunk)
+                if len(chunk) < wanted:
+                    return
 
     def sha256(self) -> str:
         return self._source.sha256()
 
-    def _damaged(self, frame: int) -> InputError:
+    def _damaged(self, frame: int) -> Damaged:
         readable = frame / self.sample_rate
-        total = readable if self.n_frames >= _UNKNOWN else self.n_frames / self.sample_rate
+        total = readable if self._n_held >= _UNKNOWN else self.n_frames / self.sample_rate
         return damaged(self._source.label, readable, total)
+
+    def _compare_header(self, width: int) -> None:
+        """Find out whether there is as much sound as the header declares.
+
+        Args:
+            width: bytes of a frame; 0: of compressed blocks, which are alike.
+        """
+        with self._source.open() as view:
+            sound, without_end = declared_sound(view), ends_within_page(view)
+        if sound is not None and sound.held < sound.declared:
+            if width:
+                self.n_frames = max(self._n_held, sound.declared // width)
+            elif sound.held:
+                self.n_frames = max(self._n_held, self._n_held * sound.declared // sound.held)
+        if without_end or self.n_frames - self._n_held > MAX_MISSING * self.sample_rate:
+            self.damage = self._damaged(self._n_held)
+
+    def _compare_mpeg(self, mpeg: MpegFrames) -> None:
+        """Find out whether all frames are there that the first one announces, without a gap."""
+        per_frame, found = mpeg.seconds_per_frame, mpeg.n_frames * mpeg.seconds_per_frame
+        announced = (mpeg.announced or 0) * per_frame
+        lost = mpeg.gap_bytes * found / max(1, sum(length for _, length in mpeg.spans))
+        if max(announced - found, lost) > MAX_MISSING:
+            up_to = found if mpeg.gap is None else mpeg.gap
+            total = max(announced, found + lost)
+            self.n_frames = round(total * self.sample_rate)
+            self.damage = damaged(self._source.label, up_to, total)
 
     def _find_mpeg(self) -> MpegFrames | None:
         with self._source.open() as view:
@@ -89,18 +151,16 @@ class SoundFileDecoder:
             if begun is not None and begun.layer == 3:  # libsndfile would print what it thinks
                 raise InputError(f"{self._source.label}: is damaged or cut off")
             return None
-        per_frame, found = mpeg.seconds_per_frame, mpeg.n_frames * mpeg.seconds_per_frame
-        announced = (mpeg.announced or 0) * per_frame
-        lost = mpeg.gap_bytes * found / max(1, sum(length for _, length in mpeg.spans))
-        if max(announced - found, lost) > MAX_MISSING:
-            up_to = found if mpeg.gap is None else mpeg.gap
-            raise damaged(self._source.label, up_to, max(announced, found + lost))
         return mpeg
 
     @contextmanager
     def _open(self) -> Iterator[_Sequential]:
         with self._source.open() as view:
-            stream: Any = CleanMpeg(view, self._mpeg) if self._mpeg else view
+            stream: Any = view
+            if self._mpeg is not None:
+                stream = CleanMpeg(view, self._mpeg)
+            elif self._open_end is not None:
+                stream = OpenEnded(view, self._open_end)
             try:
                 with _Sequential(stream) as file:
                     yield file

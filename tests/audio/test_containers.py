@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
 from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.audio.decoders import Damaged
 from diarize.errors import InputError
 
 av = pytest.importorskip("av")
@@ -115,8 +117,28 @@ def test_a_damaged_frame_is_refused_with_its_place(encode: Callable[..., Path]) 
     data = bytearray(encode("m4a").read_bytes())
     middle = len(data) // 2
     data[middle : middle + 3000] = b"\xa5" * 3000
-    with pytest.raises(InputError, match=r"up to \d\.\d s of 6\.0 s$"):
+    with pytest.raises(InputError, match=r"up to \d\.\d s of 6\.0 s "):
         read(io.BytesIO(bytes(data)))
+
+
+def test_of_a_damaged_file_what_lies_in_front_can_be_used(encode: Callable[..., Path]) -> None:
+    data = bytearray(encode("m4a").read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 3000] = b"\xa5" * 3000
+    with pytest.raises(Damaged) as error:
+        read(io.BytesIO(bytes(data)))
+    end = int(10 * error.value.readable) / 10
+    assert len(read(io.BytesIO(bytes(data)), end=end)) == round(end * SAMPLE_RATE)
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "ALAC_16"])
+def test_a_caf_file_that_was_cut_off_is_refused(subtype: str) -> None:
+    made = io.BytesIO()
+    soundfile.write(made, sweep(6.0), RATE, format="CAF", subtype=subtype)
+    data = made.getvalue()[: len(made.getvalue()) // 2]
+    with pytest.raises(Damaged, match=r"up to [23]\.\d s of 6\.0 s "):
+        read(io.BytesIO(data))
+    assert len(read(io.BytesIO(data), end=2.0)) == 2 * SAMPLE_RATE
 
 
 def test_a_film_without_sound(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ class EndlessTone:
     sample_rate = 44_100
     n_channels = 8
     n_frames = 36_000 * 44_100
+    damage = None
 
     def chunks(self, first: int) -> Iterator[np.ndarray]:
         chunk = np.full((16_384, 8), 0.25, np.float32)

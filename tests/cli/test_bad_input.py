@@ -19,8 +19,13 @@ Run = Callable[..., Any]  # the fixtures `run` and `cli`
 
 def truncated(path: Path) -> None:
     noise = np.random.default_rng(0).normal(0, 0.1, 3 * RATE)
-    soundfile.write(path, noise, RATE, format="FLAC")
+    soundfile.write(path, noise, RATE)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def header_alone(path: Path) -> None:
+    truncated(path)
+    path.write_bytes(path.read_bytes()[:44])
 
 
 def not_a_number(path: Path) -> None:
@@ -35,6 +40,8 @@ BAD_RECORDINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty.wav": (Path.touch, "is empty"),
     "text.wav": (lambda path: path.write_text("hello there\n"), "is text"),
     "truncated.flac": (truncated, "is damaged or cut off"),
+    "truncated.wav": (truncated, "up to 1.4 s of 3.0 s (--end 1.4 takes what is there)"),
+    "header.wav": (header_alone, "nothing of its 3.0 s can be read"),
     "no_samples.wav": (lambda path: soundfile.write(path, np.zeros(0), RATE), "holds no samples"),
     "not_a_number.wav": (not_a_number, "the sample at 0.500 s is not a finite number"),
 }

@@ -1,0 +1,140 @@
+"""What is heard in a recording beside speech, in words: a person should know what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.activity.level import BLOCK_SECONDS, CHUNK, SILENCE, chunk_levels
+from diarize.activity.silero import SileroActivity
+from diarize.audio import SAMPLE_RATE
+from diarize.cache import Cache, cache_key
+
+if TYPE_CHECKING:
+    from diarize.audio import Recording
+
+CANCELLED = 10.0  # dB that a mix loses beyond what the mix of unlike channels loses
+LOUD = 95.0  # percentile of the levels above silence that counts as that of the loud parts
+BACKGROUND = 20.0  # dB under it
+# Of real conversations nine tenths of what lies above the background are taken for speech or more,
+# where the detector hears them.
+LITTLE = 0.5  # share of what is heard
+
+
+def notes_on(
+    recording: Recording,
+    speech: Float64[np.ndarray, "m 2"],
+    activity: Any,
+    cache: Cache | None = None,
+) -> list[str]:
+    """What a person should know of what was not taken for speech, or cannot be heard at all.
+
+    Args:
+        recording: in which speech was looked for.
+        speech: the regions that were found, seconds.
+        activity: what found them; of silero-vad's the options are known.
+        cache: where what is measured is kept; None: nowhere.
+
+    Raises:
+        InputError: the recording is damaged.
+    """
+
+    def kept(what: str, measure: Callable[[Recording], np.ndarray]) -> np.ndarray:
+        if cache is None:
+            return measure(recording)
+        return cache.kept(cache_key(what, recording.sha256()), lambda: measure(recording))
+
+    if recording.n_channels > 1 and recording.channel is None:
+        cancelled = note_on_channels(kept("powers", channel_powers), recording.n_channels)
+        if cancelled is not None:
+            return [cancelled]  # and what is not heard for that is no wonder
+    seconds = float((speech[:, 1] - speech[:, 0]).sum())
+    if not isinstance(activity, SileroActivity) or seconds >= LITTLE * recording.duration:
+        return []
+    measured = kept("levels", levels)
+    note = note_on_speech(measured, recording.start, speech, activity.threshold)
+    return [] if note is None else [note]
+
+
+def channel_powers(recording: Recording) -> Float64[np.ndarray, "2"]:
+    """Sum the squares of all channels' samples, as their mean, and those of their mix.
+
+    Raises:
+        InputError: the recording is damaged.
+    """
+    alone = mixed = 0.0
+    left = round(recording.duration * recording.sample_rate)
+    for frames in recording.frames(recording.start):
+        part = frames[:left].astype(np.float64)
+        alone += float(np.square(part).mean(axis=1).sum())
+        mixed += float(np.square(part.mean(axis=1)).sum())
+        left -= len(part)
+        if left <= 0:
+            break
+    return np.array([alone, mixed])
+
+
+def levels(recording: Recording) -> Float32[np.ndarray, "chunks"]:
+    """Measure the level of every 32 ms, dBFS.
+
+    Raises:
+        InputError: the recording is damaged.
+    """
+    return chunk_levels(recording.blocks(BLOCK_SECONDS))
+
+
+def note_on_channels(powers: Float64[np.ndarray, "2"], n_channels: int) -> str | None:
+    """Say that channels cancel each other out where they are mixed; None: they do not.
+
+    Args:
+        powers: as `channel_powers` measures them.
+        n_channels: of the recording.
+    """
+    alone, mixed = (float(power) for power in powers)
+    if not alone:
+        return None
+    lost = math.inf if not mixed else 10 * math.log10(alone / mixed)
+    if lost - 10 * math.log10(n_channels) < CANCELLED:  # as much is lost by unlike channels
+        return None
+    left = "silent" if lost > -SILENCE else f"{lost:.0f} dB quieter than they are"
+    return (
+        f"its {n_channels} channels cancel each other out: their mix is {left}; "
+        "--channels separate hears each alone"
+    )
+
+
+def note_on_speech(
+    measured: Float32[np.ndarray, "chunks"],
+    begin: float,
+    speech: Float64[np.ndarray, "m 2"],
+    threshold: float,
+) -> str | None:
+    """Say that little of what is heard was taken for speech; None: enough was.
+
+    Args:
+        measured: levels of every 32 ms, dBFS.
+        begin: seconds into the file of the first one.
+        speech: the regions that were found, seconds.
+        threshold: with which they were found.
+    """
+    if not len(measured) or measured.max() <= SILENCE:
+        return "it is silent throughout"
+    seconds = CHUNK / SAMPLE_RATE
+    loud = float(np.percentile(measured[measured > SILENCE], LOUD))
+    edges = np.searchsorted(
+        speech.ravel(), begin + (np.arange(len(measured)) + 0.5) * seconds, side="right"
+    )
+    inside = edges % 2 == 1
+    sound = float(((measured > max(loud - BACKGROUND, SILENCE)) | inside).sum()) * seconds
+    found = float((speech[:, 1] - speech[:, 0]).sum())
+    if found >= LITTLE * sound:
+        return None
+    return (
+        f"of {sound:.1f} s in which sound is heard (loud parts at {loud:.0f} dBFS), {found:.1f} s "
+        f"were taken for speech; a --vad-threshold below {threshold:g} takes more, "
+        "--vad none takes all"
+    )
