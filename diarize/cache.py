@@ -53,10 +53,16 @@ class Cache:
 
     def kept(self, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         """The array of a key; it is made and kept where there is none."""
-        found = (self.get(key) or {}).get("values")
-        if found is None:
+        return self.kept_all(key, lambda: {"values": make()})["values"]
+
+    def kept_all(
+        self, key: str, make: Callable[[], Mapping[str, np.ndarray]]
+    ) -> Mapping[str, np.ndarray]:
+        """The arrays of a key; they are made and kept where there are none."""
+        found = self.get(key)
+        if not found:
             found = make()
-            self.put(key, {"values": found})
+            self.put(key, found)
         return found
 
     def size(self) -> tuple[int, int]:

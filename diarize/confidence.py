@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
+from diarize.activity.counts import VoiceCounts
 from diarize.corrections.binding import Binding
-from diarize.refinement import speaker_centroids, state_costs, states_of
+from diarize.refinement import count_costs, speaker_centroids, state_costs, states_of
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, posteriors
 
@@ -33,6 +34,7 @@ def confidences(
     estimator: Any,
     options: TimelineOptions,
     binding: Binding | None = None,
+    voices: VoiceCounts | None = None,
 ) -> Float64[np.ndarray, "turns"]:
     """Say for each turn with what probability its speaker is heard at an instant drawn from it.
 
@@ -47,11 +49,14 @@ def confidences(
         estimator: the fitted clustering.
         options: of the decoding.
         binding: what a person says of the cells, which is taken for certain; None: nothing.
+        voices: how many were heard; None: nobody listened for that.
 
     Returns:
         From 0 to 1.
     """
-    probable = speaker_posteriors(vectors, cells, sets, estimator, options, SHARPNESS, binding)
+    probable = speaker_posteriors(
+        vectors, cells, sets, estimator, options, SHARPNESS, binding, voices
+    )
     share = turn_shares(found, cells, probable)
     if binding is None:
         return calibrated(share, SLOPE, OFFSET)
@@ -68,6 +73,7 @@ def speaker_posteriors(
     options: TimelineOptions,
     sharpness: float,
     binding: Binding | None = None,
+    voices: VoiceCounts | None = None,
 ) -> Float64[np.ndarray, "n k"]:
     """How probable each speaker is in each cell, as far as the decoding knows."""
     if not estimator.n_speakers_ or not len(cells):
@@ -76,6 +82,7 @@ def speaker_posteriors(
     rows = vectors.astype(np.float64)
     centroids = speaker_centroids(rows, sets, estimator.centroids_)
     costs = state_costs(rows, centroids, states, estimator, binding)
+    costs = costs + count_costs(cells, states, options, voices)
     return posteriors(cells, costs, states, options, sharpness)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Float32, Float64
 
+from diarize.activity.counts import VoiceCounts
 from diarize.confidence import confidences
 from diarize.corrections import Corrections
 from diarize.corrections.binding import Binding
@@ -41,6 +42,7 @@ class Embedded:
         corrections: what a person says of the time that was read.
         unheard: vectors of the speech that only corrections know of.
         unheard_cells: the time for which each of these speaks, seconds.
+        voices: how many were heard; None: nobody listened for that.
     """
 
     uri: str
@@ -54,6 +56,7 @@ class Embedded:
     corrections: Corrections
     unheard: Float32[np.ndarray, "u p"]
     unheard_cells: Float64[np.ndarray, "u 2"]
+    voices: VoiceCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Decoded:
         speakers: the fitted clustering, or what corrections made of its speakers.
         binding: what corrections say of the cells; None: there are none.
         matches: what each speaker has to do with known voices; of nobody where there are none.
+        voices: how many were heard; None: nobody listened for that.
     """
 
     turns: list[Turn]
@@ -79,6 +83,7 @@ class Decoded:
     speakers: Any
     binding: Binding | None = None
     matches: tuple[Match, ...] = ()
+    voices: VoiceCounts | None = None
 
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""
@@ -103,7 +108,14 @@ class Decoded:
     def confidence(self, options: TimelineOptions) -> dict[tuple[Segment, str], float]:
         """How sure each turn is, by its segment and track in the annotation."""
         sure = confidences(
-            self.turns, self.vectors, self.cells, self.sets, self.speakers, options, self.binding
+            self.turns,
+            self.vectors,
+            self.cells,
+            self.sets,
+            self.speakers,
+            options,
+            self.binding,
+            self.voices,
         )
         return dict(zip(tracks(self.turns, self.names), sure.tolist(), strict=True))
 
@@ -124,9 +136,11 @@ def decode_turns(
     if estimator.needs_truth:
         refined, sets = cells, estimator.sets_
     else:
-        refined, sets = refine(vectors, cells, estimator, options)
+        refined, sets = refine(vectors, cells, estimator, options, voices=embedded.voices)
     found = turns(refined, sets, options, least, most=largest_set(estimator))
-    return Decoded(found, name_turns(found), vectors, cells, sets, estimator)
+    return Decoded(
+        found, name_turns(found), vectors, cells, sets, estimator, voices=embedded.voices
+    )
 
 
 def decode_corrected(
@@ -172,12 +186,26 @@ def decode_corrected(
         refined, sets = cells, SpeakerSets((true | binding.required) & ~binding.forbidden)
     else:
         refined, sets = refine(
-            vectors, cells, speakers, options, everybody=least > 0, binding=binding
+            vectors,
+            cells,
+            speakers,
+            options,
+            everybody=least > 0,
+            binding=binding,
+            voices=embedded.voices,
         )
     heard = turns(refined, sets, options, least, binding.told, largest_set(speakers))
     found = corrections.patch(heard, names)
     return Decoded(
-        found, dict(enumerate(names)), vectors, cells, sets, speakers, binding, free.matches
+        found,
+        dict(enumerate(names)),
+        vectors,
+        cells,
+        sets,
+        speakers,
+        binding,
+        free.matches,
+        embedded.voices,
     )
 
 

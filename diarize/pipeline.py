@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
+from diarize.activity.counts import Heard
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.cache import Cache, cache_key
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from diarize.embedding import CompositionalEmbedding
 
 Hook = Callable[[str, float, float], None]
-Activity = Callable[..., Float64[np.ndarray, "m 2"]]
+Activity = Callable[..., Heard | Float64[np.ndarray, "m 2"]]
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
@@ -45,8 +46,8 @@ class Diarizer:
         max_set_size: most speakers at one instant.
         params: further options of the backend.
         activity: where there is speech: a callable of a recording and a hook, such as
-            `diarize.activity.SileroActivity()`, or regions in seconds; None: silero with its
-            defaults.
+            `diarize.activity.SileroActivity()`, or regions in seconds; None: `NetworkActivity()`,
+            which hears also how many speak.
         model: name of a shipped model, or path of a weights file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
@@ -147,7 +148,7 @@ class Diarizer:
         known: Voiceprints | None = None,
     ) -> Diarization:
         """Diarize one recording, and tell how it went; arguments as for a call."""
-        from diarize.activity.heard import notes_on
+        from diarize.activity.notes import notes_on
 
         self.prepare()
         if self.needs_reference and reference is None:
@@ -197,7 +198,8 @@ class Diarizer:
         model, device = self._model()
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         content = "" if self.cache is None else recording.sha256()
-        speech = self._speech(recording, hook, content)
+        heard = self._heard(recording, hook, content)
+        speech = heard.regions
         told = told.within(recording.start, recording.start + recording.duration)
         coarse, _ = place_windows(speech, self.window, self.step)
         fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
@@ -224,6 +226,7 @@ class Diarizer:
             corrections=told,
             unheard=of_unheard,
             unheard_cells=unheard_cells,
+            voices=heard.voices,
         )
 
     def cluster(
@@ -281,28 +284,26 @@ class Diarizer:
 
     @property
     def _activity(self) -> Activity | Float64[np.ndarray, "m 2"]:
-        from diarize.activity import SileroActivity
+        from diarize.activity import NetworkActivity
 
-        return SileroActivity() if self.activity is None else self.activity
+        return NetworkActivity() if self.activity is None else self.activity
 
-    def _speech(
-        self, recording: Recording, hook: Hook | None, content: str = ""
-    ) -> Float64[np.ndarray, "m 2"]:
-        """Where there is speech; `content` names the recording's, where there is a cache."""
-        from diarize.activity import SileroActivity, clip_regions
+    def _heard(self, recording: Recording, hook: Hook | None, content: str = "") -> Heard:
+        """Where there is speech, and of how many; `content` names the recording in the cache."""
+        from diarize.activity import NetworkActivity, SileroActivity, clip_regions
 
         activity = self._activity
         if not callable(activity):
-            regions = activity
-        elif self.cache is not None and isinstance(activity, SileroActivity):
-            regions = self.cache.kept(
-                cache_key("speech", content, asdict(activity)),
-                lambda: activity(recording, hook),
-            )
+            heard = Heard.of(activity)
+        elif self.cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
+            heard = Heard.of(activity(recording, hook))
         else:
-            regions = activity(recording, hook)
+            key = cache_key("heard", content, type(activity).__name__, asdict(activity))
+            heard = Heard.from_arrays(
+                self.cache.kept_all(key, lambda: Heard.of(activity(recording, hook)).arrays())
+            )
         begin = recording.start
-        return clip_regions(regions, begin, begin + recording.duration)
+        return replace(heard, regions=clip_regions(heard.regions, begin, begin + recording.duration))
 
 
 def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
+from diarize.activity.counts import VoiceCounts
 from diarize.clustering.assignment import squared_distances, to_sphere
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.corrections.binding import Binding
@@ -29,6 +30,7 @@ def refine(
     *,
     everybody: bool = True,
     binding: Binding | None = None,
+    voices: VoiceCounts | None = None,
 ) -> tuple[Float64[np.ndarray, "n 2"], SpeakerSets]:
     """Turn a clustering into sets over time.
 
@@ -44,6 +46,7 @@ def refine(
         everybody: whether each speaker of the clustering speaks in these cells; False: they are a
             part of what was clustered, and somebody may be silent there.
         binding: what is known of the cells; None: nothing.
+        voices: how many were heard; None: nobody listened for that.
 
     Returns:
         The cells, with borders between different sets moved to where their costs cross, and the set
@@ -54,8 +57,9 @@ def refine(
     states = states_of(estimator, binding)
     rows = vectors.astype(np.float64)
     centroids = estimator.centroids_
+    prior = count_costs(cells, states, options, voices)
     for i in range(ROUNDS):
-        costs = state_costs(rows, centroids, states, estimator, binding)
+        costs = state_costs(rows, centroids, states, estimator, binding) + prior
         path = decode(cells, costs, states, options)
         if everybody:
             path = _keep_everybody(path, costs, states)
@@ -95,6 +99,19 @@ def state_costs(
     composed[somebody] = compose_sets(estimator.compose, centroids, states.membership[somebody])
     costs = squared_distances(rows, composed)
     return costs if binding is None else binding.forbid(costs, states, largest_set(estimator))
+
+
+def count_costs(
+    cells: Float64[np.ndarray, "n 2"],
+    states: SpeakerSets,
+    options: TimelineOptions,
+    voices: VoiceCounts | None,
+) -> Float64[np.ndarray, "n m"] | float:
+    """What a state costs in a cell for having so many speakers, by how many were heard there."""
+    if voices is None or not len(states):
+        return 0.0
+    nats = voices.surprise(cells, int(states.sizes.max()))
+    return options.counts * nats[:, states.sizes]
 
 
 def largest_set(estimator: Any) -> int:

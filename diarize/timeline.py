@@ -37,12 +37,15 @@ class TimelineOptions:
     Attributes:
         switch: how long a set must fit better by one unit of squared distance to be worth a change.
         overlap: squared distance that a set pays for each speaker beyond the first.
+        counts: squared distance that a set pays for each nat by which it is improbable that so many
+            speak, where that was heard.
         min_turn: a shorter turn is given to its neighbours.
         min_gap: a shorter gap between two turns of one speaker is closed.
     """
 
     switch: float = 0.1
     overlap: float = 0.05
+    counts: float = 0.2
     min_turn: float = 0.2
     min_gap: float = 0.3
 

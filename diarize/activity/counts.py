@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,3 +73,40 @@ class VoiceCounts:
     def likeliest(self) -> Int64[np.ndarray, "n"]:
         """The most probable number of voices of each instant."""
         return self.probabilities.argmax(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What was heard in a recording before anybody asked who it is.
+
+    Attributes:
+        regions: of speech, seconds of the file's time, sorted and disjoint, shape (m, 2).
+        voices: how many speak at each instant; None: nobody listened for that.
+    """
+
+    regions: Float64[np.ndarray, "m 2"]
+    voices: VoiceCounts | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As arrays, to be kept in a file."""
+        if self.voices is None:
+            return {"regions": self.regions}
+        start = np.array(self.voices.start)
+        return {
+            "regions": self.regions,
+            "start": start,
+            "probabilities": self.voices.probabilities,
+        }
+
+    @classmethod
+    def of(cls, found: Heard | Float64[np.ndarray, "m 2"]) -> Heard:
+        """Take what an activity gave: all of this, or regions alone."""
+        return found if isinstance(found, cls) else cls(found)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Heard:
+        """What `arrays` gave."""
+        if "start" not in arrays:
+            return cls(arrays["regions"])
+        voices = VoiceCounts(float(arrays["start"]), arrays["probabilities"])
+        return cls(arrays["regions"], voices)

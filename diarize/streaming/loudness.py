@@ -1,8 +1,7 @@
 """The gain that brings speech to one level, when the sound to come is not known.
 
 As `diarize.activity.level`, which sees a recording as a whole: the gain follows the loud parts of
-the last seconds, and silence is raised at most `MAX_SPREAD` more than the loud parts of the last
-minutes. Loudness is believed at once, silence only after seconds.
+the last minutes. Loudness is believed at once, silence only after long.
 """
 
 from __future__ import annotations
@@ -10,22 +9,14 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.activity.level import (
-    LOCALLY_LOUD,
-    LOUD,
-    MAX_GAIN,
-    MAX_SPREAD,
-    SILENCE,
-    TARGET_LEVEL,
-    WINDOW,
-    apply_gain,
-    levels_of,
-)
+from diarize.activity.level import LOUD, MAX_GAIN, SILENCE, TARGET_LEVEL, levels_of
 
 ATTACK = 8  # chunks, 0.26 s: when half of them are loud, it is loud
 PRIOR_LEVEL = -40.0  # dBFS, of speech, before there was any
 PRIOR_CHUNKS = 30.0  # chunks, 1 s, for which that counts
 HALF_LIFE = 1900  # chunks, 60 s, after which a level counts half: a jump in level is followed
+HEARD = 35.0  # dB under the loudest of late; what is quieter is background
+LOUDEST = 99.5  # percentile that is the loudest of late
 BINS_PER_DB = 2
 HIGHEST = 20.0  # dBFS; float samples may lie above full scale
 
@@ -43,7 +34,7 @@ class LiveLevel:
     def __call__(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "n 512"]:
         """Bring the chunks that follow those of the last call to the common level."""
         levels = levels_of(chunks)
-        self._recent = np.concatenate([self._recent, levels])[-WINDOW:]
+        self._recent = np.concatenate([self._recent, levels])[-ATTACK:]
         heard = levels[levels > SILENCE]
         if len(heard):
             self._seen *= 0.5 ** (len(heard) / HALF_LIFE)
@@ -51,17 +42,19 @@ class LiveLevel:
         wanted = self._wanted()
         before = wanted if self._gain is None else self._gain
         self._gain = wanted
-        ramp = np.linspace(before, wanted, len(chunks) + 1)
-        return apply_gain(chunks, (10 ** (ramp / 20)).astype(np.float32))
+        decibels = np.linspace(before, wanted, chunks.size, endpoint=False, dtype=np.float32)
+        return chunks * (10 ** (decibels / 20)).reshape(chunks.shape)
 
     def _wanted(self) -> float:
         """Gain in dB for what is heard now."""
-        loud_now = max(
-            np.percentile(self._recent, LOCALLY_LOUD), np.percentile(self._recent[-ATTACK:], 50)
-        )
-        share = np.cumsum(self._seen)
-        overall = self._edges[np.searchsorted(share, LOUD / 100 * share[-1])]
-        return float(min(TARGET_LEVEL - max(loud_now, overall - MAX_SPREAD), MAX_GAIN))
+        overall = self._percentile(LOUD, self._percentile(LOUDEST, SILENCE) - HEARD)
+        loud_now = float(np.percentile(self._recent, 50))
+        return float(min(TARGET_LEVEL - max(loud_now, overall), MAX_GAIN))
+
+    def _percentile(self, percent: float, above: float) -> float:
+        """A percentile of the levels seen that lie above another one."""
+        share = np.cumsum(np.where(self._edges > above, self._seen, 0.0))
+        return float(self._edges[np.searchsorted(share, percent / 100 * share[-1])])
 
     def _bins(self, levels: np.ndarray) -> np.ndarray:
         return np.clip((levels - SILENCE) * BINS_PER_DB, 0, len(self._edges) - 1).astype(np.int64)

@@ -8,14 +8,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.activity import SileroActivity
-from diarize.activity.silero import (
-    CHUNK_SECONDS,
-    HYSTERESIS,
-    LATE_END,
-    LATENCY,
-    LOWEST,
-    SileroNetwork,
-)
+from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroNetwork
 from diarize.streaming.loudness import LiveLevel
 
 
@@ -38,8 +31,7 @@ class LiveActivity:
     def __init__(self, options: SileroActivity) -> None:
         self._network = SileroNetwork()
         self._level = LiveLevel()
-        self._upper = options.threshold
-        self._lower = max(options.threshold - HYSTERESIS, LOWEST)
+        self._threshold = options.threshold
         self._min_speech = options.min_speech
         self._pad = options.pad
         self._after = options.pad - LATE_END  # from the end of a run to that of its region
@@ -78,7 +70,7 @@ class LiveActivity:
 
     def _hear(self, probability: float, begin: float) -> None:
         """One chunk, whose sound is taken to begin at `begin`."""
-        self._on = probability >= (self._lower if self._on else self._upper)
+        self._on = probability >= self._threshold
         end = begin + CHUNK_SECONDS
         if self._on:
             if self._run is not None and begin - self._run[1] >= self._min_silence - 1e-9:

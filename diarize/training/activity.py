@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
+from diarize.activity.network import hints_of
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
-from diarize.training.chunks import LOWEST, NATS, Shard, hints_of
+from diarize.training.chunks import LOWEST, NATS, Shard
 
 PATIENCE = 3600.0  # seconds to wait for a shard
 
@@ -85,7 +86,7 @@ def as_batch(
     """Make tensors of bytes."""
     features = torch.from_numpy(mel).float().mul_(NATS).add_(LOWEST)
     steps = mel.shape[1] // config.stack
-    hints = torch.from_numpy(hints_of(speech.astype(np.float32) / 255, steps))
+    hints = torch.from_numpy(hints_of(speech.astype(np.float32) / 255, 0, steps))
     each = config.stack // config.answers
     truth = torch.from_numpy(np.minimum(voices[:, ::each], MOST).astype(np.int64))
     return Batch(features[:, : steps * config.stack], hints, truth[:, : steps * config.answers])

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from diarize.activity import SileroActivity, whole
-from diarize.activity.heard import channel_powers, note_on_channels, note_on_speech, notes_on
+from diarize.activity.notes import channel_powers, note_on_channels, note_on_speech, notes_on
 from diarize.audio import Recording, open_recording
 from diarize.cache import Cache
 
