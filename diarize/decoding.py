@@ -23,6 +23,8 @@ from diarize.voiceprints import Voiceprints, name_speakers, voiceprints
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
 
+    from diarize.embedding import Knowledge
+
 
 @dataclass(frozen=True)
 class Embedded:
@@ -81,16 +83,25 @@ class Decoded:
         """The turns by name."""
         return annotate(self.turns, uri, self.names)
 
-    def named_after(self, known: Voiceprints) -> Decoded:
-        """Call speakers who sound like known voices by their names."""
+    def named_after(self, known: Voiceprints, threshold: float) -> Decoded:
+        """Call speakers who sound like known voices, at this cosine or above, by their names."""
         found = voiceprints(self.annotation(""), self.cells, self.vectors)
-        (called,) = name_speakers([found], known)
+        (called,) = name_speakers([found], known, threshold)
         return replace(self, names={n: called[name] for n, name in self.names.items()})
 
-    def confidence(self, options: TimelineOptions) -> dict[tuple[Segment, str], float]:
+    def confidence(
+        self, options: TimelineOptions, knowledge: Knowledge
+    ) -> dict[tuple[Segment, str], float]:
         """How sure each turn is, by its segment and track in the annotation."""
         sure = confidences(
-            self.turns, self.vectors, self.cells, self.sets, self.speakers, options, self.binding
+            self.turns,
+            self.vectors,
+            self.cells,
+            self.sets,
+            self.speakers,
+            options,
+            knowledge,
+            self.binding,
         )
         return dict(zip(tracks(self.turns, self.names), sure.tolist(), strict=True))
 

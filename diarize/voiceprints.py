@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
 # At this cosine two centroids are taken for one person's: `KNOWN` of a person's clips and of a
-# speaker found in a recording, `SAME` of speakers found in two recordings. Chosen on speakers of
-# dev-a by recipes/conversations/known_voices.py; RESULTS.md there has the error rates.
+# speaker found in a recording, `SAME` of speakers found in two recordings. These are those of the
+# model that ships, whose weights file brings them (`diarize.embedding.Knowledge`).
 KNOWN = 0.65
 SAME = 0.7
 
@@ -105,7 +105,10 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
 
 
 def name_speakers(
-    recordings: Sequence[Voiceprints], known: Voiceprints | None = None
+    recordings: Sequence[Voiceprints],
+    known: Voiceprints | None = None,
+    known_threshold: float = KNOWN,
+    link_threshold: float = SAME,
 ) -> list[dict[str, str]]:
     """Name the speakers of recordings: the same person has the same name in all of them.
 
@@ -116,15 +119,17 @@ def name_speakers(
     Args:
         recordings: the speakers of each, by first appearance.
         known: voices whose names are known.
+        known_threshold: least cosine of a speaker and one of these.
+        link_threshold: least mean cosine of one person's speakers in several recordings.
 
     Returns:
         For each recording, speaker to name.
     """
     known = known or Voiceprints()
-    given = [_identify_strangers(found, known) for found in recordings]
+    given = [_identify_strangers(found, known, known_threshold) for found in recordings]
     speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
     names = [given[n].get(name) for n, name in speakers]
-    persons = link(recordings, names)
+    persons = link(recordings, names, link_threshold)
     called = {person: name for person, name in zip(persons, names, strict=True) if name}
     free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
     strangers = (name for name in free if name not in known.names)
@@ -136,10 +141,10 @@ def name_speakers(
     return result
 
 
-def _identify_strangers(found: Voiceprints, known: Voiceprints) -> dict[str, str]:
+def _identify_strangers(found: Voiceprints, known: Voiceprints, threshold: float) -> dict[str, str]:
     """Find known voices among those who have no name yet, and keep the names of the others."""
     named = {name: name for name in found.names if not ANONYMOUS.fullmatch(name)}
-    return named | identify(_without(found, named), _without(known, named))
+    return named | identify(_without(found, named), _without(known, named), threshold)
 
 
 def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:

@@ -158,6 +158,7 @@ def deliver_linked(
     options: Mapping[str, Any],
     targets: Targets,
     failures: Failures,
+    thresholds: tuple[float, float],
 ) -> list[Result]:
     """Give each person one name in all results, and deliver them.
 
@@ -167,13 +168,14 @@ def deliver_linked(
         options: with which they were found.
         targets: where they go.
         failures: takes in what goes wrong.
+        thresholds: least cosine of a known voice, and of one person in two recordings.
 
     Returns:
         The results under their final names.
     """
     from diarize.voiceprints import name_speakers
 
-    called = name_speakers([result.found.voices for result in results], known)
+    called = name_speakers([result.found.voices for result in results], known, *thresholds)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
     for result in renamed:
         with failures.of(result.entry.source):

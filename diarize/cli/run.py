@@ -74,8 +74,8 @@ def run(
     vad_threshold: VadThresholdOption = 0.4,
     min_speech: MinSpeechOption = 0.1,
     min_silence: MinSilenceOption = 0.2,
-    window: WindowOption = 2.0,
-    step: StepOption = 0.5,
+    window: WindowOption = None,
+    step: StepOption = None,
     switch: SwitchOption = 0.1,
     overlap: OverlapOption = 0.05,
     min_turn: MinTurnOption = 0.2,
@@ -196,7 +196,9 @@ def run(
     failures = Failures(several=len(entries) > 1)
     results = run_batch(work, waiting, failures, jobs=jobs, dask=dask, manifest=manifest)
     if link_speakers:
-        results = deliver_linked(results, voices, work.options, targets, failures)
+        of_model = diarizer.knowledge
+        thresholds = of_model.known, of_model.same_person
+        results = deliver_linked(results, voices, work.options, targets, failures, thresholds)
     if export_speakers is not None and results:
         found = [result.found for result in results]
         write_voices(export_speakers, found, diarizer, linked=link_speakers)

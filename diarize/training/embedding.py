@@ -15,6 +15,7 @@ import torch
 from diarize.embedding import (
     CompositionalEmbedding,
     EmbeddingConfig,
+    Knowledge,
     load_model,
     pick_device,
     save_model,
@@ -30,6 +31,7 @@ from diarize.training.development import (
     make_episodes,
 )
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.knowledge import measured
 from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.processes import join_processes
 from diarize.training.voices import SPEEDS, Voices, collect_voices
@@ -131,6 +133,8 @@ def train_embedding(
             report=report,
         )
         if processes.first:
+            before = Knowledge() if start is None else start.knowledge
+            model.knowledge = measured(model, voices, before)
             save_model(model, weights)
     return weights
 
