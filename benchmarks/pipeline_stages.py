@@ -87,8 +87,8 @@ def main(path: str) -> None:
     clock = Clock()
     with watched(clock), clock.stage("rest"):
         with clock.stage("activity"):
-            speech = diarizer._speech(open_recording(path), None)
-        found = Diarizer(device="cpu", activity=speech)
+            heard = diarizer._heard(open_recording(path), None)
+        found = Diarizer(device="cpu", activity=lambda *_: heard)
         found._loaded.update(diarizer._loaded)
         with clock.stage("windows"):
             embedded = found.embed(path)
@@ -101,7 +101,7 @@ def main(path: str) -> None:
             {
                 "stages": clock.total(),
                 "seconds": embedded.duration,
-                "speech": float(np.diff(speech, axis=1).sum()),
+                "heard.regions": float(np.diff(speech, axis=1).sum()),
                 "speakers": len({line.split()[7] for line in text.splitlines()}),
             }
         )

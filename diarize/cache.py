@@ -59,7 +59,7 @@ class Cache:
         self, key: str, make: Callable[[], Mapping[str, np.ndarray]]
     ) -> Mapping[str, np.ndarray]:
         """The arrays of a key; they are made and kept where there are none."""
-        found = self.get(key)
+        found: Mapping[str, np.ndarray] | None = self.get(key)
         if not found:
             found = make()
             self.put(key, found)

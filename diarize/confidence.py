@@ -7,7 +7,7 @@ without; how often such a speaker is right was counted on conversations with tru
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -18,12 +18,8 @@ from diarize.refinement import count_costs, speaker_centroids, state_costs, stat
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, posteriors
 
-# Chosen on conversations of dev-a, together, by recipes/conversations/reliability.py: the
-# probability of a sequence of sets is exp(-SHARPNESS * its cost), and a turn of which the decoding
-# gives the share p to its speaker is right with probability 1 / (1 + exp(-(SLOPE * p + OFFSET))).
-SHARPNESS = 10.0  # per second and unit of squared distance
-SLOPE = 5.3
-OFFSET = -2.3
+if TYPE_CHECKING:
+    from diarize.embedding import Knowledge
 
 
 def confidences(
@@ -33,6 +29,7 @@ def confidences(
     sets: SpeakerSets,
     estimator: Any,
     options: TimelineOptions,
+    knowledge: Knowledge,
     binding: Binding | None = None,
     voices: VoiceCounts | None = None,
 ) -> Float64[np.ndarray, "turns"]:
@@ -48,21 +45,23 @@ def confidences(
         sets: who was decoded in each cell.
         estimator: the fitted clustering.
         options: of the decoding.
+        knowledge: of the embedding: its sharpness, slope and offset.
         binding: what a person says of the cells, which is taken for certain; None: nothing.
         voices: how many were heard; None: nobody listened for that.
 
     Returns:
         From 0 to 1.
     """
+    sharpness, slope, offset = knowledge.sharpness, knowledge.slope, knowledge.offset
     probable = speaker_posteriors(
-        vectors, cells, sets, estimator, options, SHARPNESS, binding, voices
+        vectors, cells, sets, estimator, options, sharpness, binding, voices
     )
     share = turn_shares(found, cells, probable)
     if binding is None:
-        return calibrated(share, SLOPE, OFFSET)
+        return calibrated(share, slope, offset)
     told = turn_shares(found, cells, binding.required.astype(np.float64))
     rest = np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
-    return told + (1 - told) * calibrated(rest, SLOPE, OFFSET)
+    return told + (1 - told) * calibrated(rest, slope, offset)
 
 
 def speaker_posteriors(

@@ -25,6 +25,8 @@ from diarize.voiceprints import KNOWN, Match, Voiceprints, matches, name_speaker
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
 
+    from diarize.embedding import Knowledge
+
 
 @dataclass(frozen=True)
 class Embedded:
@@ -105,7 +107,9 @@ class Decoded:
             matches=tuple(matches(now, known, eq)),
         )
 
-    def confidence(self, options: TimelineOptions) -> dict[tuple[Segment, str], float]:
+    def confidence(
+        self, options: TimelineOptions, knowledge: Knowledge
+    ) -> dict[tuple[Segment, str], float]:
         """How sure each turn is, by its segment and track in the annotation."""
         sure = confidences(
             self.turns,
@@ -114,6 +118,7 @@ class Decoded:
             self.sets,
             self.speakers,
             options,
+            knowledge,
             self.binding,
             self.voices,
         )

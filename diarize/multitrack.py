@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float32, Float64
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.ndimage import uniform_filter1d
 
+from diarize.activity.counts import Heard
 from diarize.activity.regions import clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.diarization import Diarization
@@ -61,7 +62,7 @@ def diarize_channels(
     channels = recording.by_channel()
     detected = []
     for number, channel in enumerate(channels):
-        detected.append(clip_regions(activity(channel), begin, end))
+        detected.append(clip_regions(Heard.of(activity(channel)).regions, begin, end))
         if hook:
             hook("activity", number + 1, len(channels))
     leaked = np.concatenate(list(_cross_talk(channels, hook)))

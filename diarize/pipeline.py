@@ -19,7 +19,6 @@ from diarize.corrections import Corrections
 from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
 from diarize.diarization import Diarization
 from diarize.errors import InputError
-from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 from diarize.voiceprints import KNOWN, Voiceprints, voiceprints
@@ -27,7 +26,7 @@ from diarize.voiceprints import KNOWN, Voiceprints, voiceprints
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-    from diarize.embedding import CompositionalEmbedding
+    from diarize.embedding import CompositionalEmbedding, Knowledge
 
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Heard | Float64[np.ndarray, "m 2"]]
@@ -51,7 +50,8 @@ class Diarizer:
         model: name of a shipped model, or path of a weights file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
-        window, step: length of the windows that are clustered and distance between two, seconds.
+        window, step: length of the windows that are clustered and distance between two, seconds;
+            None: those that suit the model.
         timeline: how turns are made of windows.
         known_threshold: least probability, between 0 and 1, that a speaker is the known voice whose
             name he gets.
@@ -69,8 +69,8 @@ class Diarizer:
     model: str | Path = "lstm-compositional"
     device: str = "auto"
     seed: int = 0
-    window: float = WINDOW
-    step: float = STEP
+    window: float | None = None
+    step: float | None = None
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
     known_threshold: float = KNOWN
     cache: Cache | None = None
@@ -125,18 +125,28 @@ class Diarizer:
 
         return sha256(find_model(self.model))
 
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the model, which is loaded for it.
+
+        Raises:
+            InputError: there is no such model, or it is damaged.
+        """
+        return self._model()[0].knowledge
+
     def prepare(self) -> None:
         """Check all options and load the model; otherwise the first recording does so.
 
         Raises:
             ValueError: options that cannot be used, alone or together.
         """
-        _require_within("window", self.window, WINDOWS)
-        _require_within("step", self.step, STEPS)
+        for name, seconds, limits in (("window", self.window, WINDOWS), ("step", self.step, STEPS)):
+            if seconds is not None:
+                _require_within(name, seconds, limits)
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing = np.zeros((0, model.config.dim), np.float32)
-        self._estimator(model.compose).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+        self._estimator(model).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
 
     def diarize(
         self,
@@ -182,7 +192,7 @@ class Diarizer:
             notes=tuple(notes),
             voices=voiceprints(annotation, found.cells, found.vectors),
             matches=found.matches,
-            confidence=found.confidence(self.timeline),
+            confidence=found.confidence(self.timeline, self.knowledge),
         )
 
     def embed(
@@ -201,9 +211,12 @@ class Diarizer:
         heard = self._heard(recording, hook, content)
         speech = heard.regions
         told = told.within(recording.start, recording.start + recording.duration)
-        coarse, _ = place_windows(speech, self.window, self.step)
-        fine, cells = place_windows(speech, FINE_WINDOW, FINE_STEP)
-        unheard, unheard_cells = place_windows(told.unheard(speech), FINE_WINDOW, FINE_STEP)
+        known = model.knowledge
+        coarse, _ = place_windows(speech, self.window or known.window, self.step or known.step)
+        fine, cells = place_windows(speech, known.fine_window, known.fine_step)
+        unheard, unheard_cells = place_windows(
+            told.unheard(speech), known.fine_window, known.fine_step
+        )
         windows = np.concatenate([coarse, fine, unheard])
         if self.cache is None:
             vectors = embed_windows(model, recording, windows, hook)
@@ -237,7 +250,7 @@ class Diarizer:
         A clustering that needs the truth is given that of the windows that are decoded.
         """
         model, _ = self._model()
-        estimator = self._estimator(model.compose)
+        estimator = self._estimator(model)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
             return estimator.fit(embedded.fine, truth), []
@@ -270,14 +283,15 @@ class Diarizer:
             self._loaded = {key: load_model(self.model, device)}
         return self._loaded[key], device
 
-    def _estimator(self, compose: Any) -> Any:
+    def _estimator(self, model: CompositionalEmbedding) -> Any:
         return clustering.make(
             self.backend,
             n_speakers=self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
-            compose=compose,
+            compose=model.compose,
+            scatter=model.knowledge.scatter,
             random_state=self.seed,
             **self.params,
         )
@@ -303,7 +317,9 @@ class Diarizer:
                 self.cache.kept_all(key, lambda: Heard.of(activity(recording, hook)).arrays())
             )
         begin = recording.start
-        return replace(heard, regions=clip_regions(heard.regions, begin, begin + recording.duration))
+        return replace(
+            heard, regions=clip_regions(heard.regions, begin, begin + recording.duration)
+        )
 
 
 def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:

@@ -17,7 +17,7 @@ from diarize.errors import InputError
 TIMELINE = ("switch", "overlap", "min_turn", "min_gap")
 """Options of the timeline (`diarize.timeline.TimelineOptions`) that a preset may hold as well."""
 
-UNSETTLED = {"compose", "random_state"}
+UNSETTLED = {"compose", "scatter", "random_state"}
 """Options of every backend that are no part of a preset."""
 
 

@@ -14,11 +14,6 @@ from diarize.corrections.binding import Binding
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, cut_cells, decode
 
-# Long windows tell voices apart, and a sparse grid of them is enough to find the speakers; shorter
-# ones on a finer grid tell when speakers change. Chosen on simulated conversations of dev-a.
-WINDOW, STEP = 2.0, 0.5  # seconds, of the windows that are clustered
-FINE_WINDOW, FINE_STEP = 1.4, 0.2  # seconds, of those that are decoded
-
 ROUNDS = 3  # of centroids and decoding
 
 

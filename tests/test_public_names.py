@@ -18,8 +18,8 @@ PUBLIC = {
     ),
     "diarize.corrections": "Claim Corrections Kind",
     "diarize.embedding": (
-        "CompositionalEmbedding EmbeddingConfig embed_windows find_model load_model pick_device "
-        "place_windows save_model"
+        "CompositionalEmbedding EmbeddingConfig Knowledge embed_windows find_model load_model "
+        "pick_device place_windows save_model"
     ),
     "diarize.formats": (
         "FORMATS Format format_of json_text load_annotations read_rttm read_turns read_uem "
@@ -47,6 +47,7 @@ MODULES = {
     "diarize.report.html": "write_page",
     "diarize.report.score": "plot_score",
     "diarize.report.timeline": "plot_timeline",
+    "diarize.scatter": "Axes Scatter",
     "diarize.sets": "SpeakerSets",
     "diarize.timeline": "TimelineOptions",
     "diarize.voiceprints": "Voiceprints name_speakers",

@@ -44,6 +44,8 @@ class VoiceCounter(nn.Module):
     def __init__(self, config: CounterConfig) -> None:
         super().__init__()
         self.config = config
+        self.mean: Tensor
+        self.deviation: Tensor
         self.register_buffer("mean", torch.zeros(config.bands))
         self.register_buffer("deviation", torch.ones(config.bands))
         self.enter = nn.Linear(config.bands * config.stack + config.hints, config.width)

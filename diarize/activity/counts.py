@@ -101,7 +101,7 @@ class Heard:
     @classmethod
     def of(cls, found: Heard | Float64[np.ndarray, "m 2"]) -> Heard:
         """Take what an activity gave: all of this, or regions alone."""
-        return found if isinstance(found, cls) else cls(found)
+        return found if isinstance(found, Heard) else cls(found)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Heard:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from diarize.errors import InputError
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
 from diarize.files import atomic_output
 from diarize.shipped import models_folder
+from diarize.weights import require_whole, sealed
 
 if TYPE_CHECKING:
     from diarize.activity.silero import Hook
@@ -123,9 +123,7 @@ class SlidingCounter:
 
     def _answer(self, least: int) -> Float32[np.ndarray, "answers 4"]:
         """Answer whole spans, at least so many at a time."""
-        known = min(
-            self._end(), int(len(self._speech) * CHUNK // STEP_SAMPLES)
-        )
+        known = min(self._end(), int(len(self._speech) * CHUNK // STEP_SAMPLES))
         ready = (known - self._after - self._answered) // self._span
         found = [np.zeros((0, MOST + 1), np.float32)]
         while ready >= least:
@@ -157,13 +155,14 @@ class SlidingCounter:
     def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 4"]:
         stack = self._counter.config.stack
         mel = np.stack(
-            [self._frames[(a - self._first) * stack : (b - self._first) * stack] for a, b in stretches]
+            [
+                self._frames[(a - self._first) * stack : (b - self._first) * stack]
+                for a, b in stretches
+            ]
         )
         hints = np.stack([hints_of(self._speech, a, b - a) for a, b in stretches])
         device = self._counter.mean.device
-        logits = self._counter(
-            torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device)
-        )
+        logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
         return np.asarray(logits.softmax(dim=-1).cpu())
 
     def _forget(self) -> None:
@@ -250,6 +249,7 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     if not path.is_file():
         raise InputError(f"{name}: no such weights of the activity network, and no such file")
     try:
+        require_whole(path)
         with safe_open(path, framework="pt") as file:
             header = (file.metadata() or {}).get(CONFIG)
             if header is None:
@@ -259,7 +259,9 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
         counter.load_state_dict(tensors)
     except SafetensorError as error:
         raise InputError(f"{path}: a damaged weights file ({error})") from None
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
+        if str(error).startswith(str(path)):
+            raise InputError(str(error)) from None
         raise InputError(f"{path}: weights that do not fit the network ({error})") from None
     return counter.eval().requires_grad_(False)
 
@@ -271,4 +273,4 @@ def save_counter(counter: VoiceCounter, path: Path) -> None:
     tensors = {name: value.detach().cpu() for name, value in counter.state_dict().items()}
     header = {CONFIG: json.dumps(asdict(counter.config))}
     with atomic_output(path, "wb") as file:
-        file.write(save(tensors, metadata=header))
+        file.write(sealed(save(tensors, metadata=header)))

@@ -17,6 +17,7 @@ _OWN_OPTIONS = {
     "max_set_size": "--max-set-size",
     "random_state": "--seed",
     "compose": "--compose",
+    "scatter": "a FILE.npz that names its model",
 }
 
 
@@ -64,13 +65,14 @@ def cluster(
     FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
     """
     from diarize import clustering
-    from diarize.cli.composition import composition
+    from diarize.cli.composition import composition, require_composition, scatter_of
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.files import atomic_output, require_writable
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
 
+    require_composition(compose)
     params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}
     estimator = clustering.make(
         backend,
@@ -85,9 +87,9 @@ def cluster(
     if out != "-":
         require_writable(out)
     content = read_embeddings(file)
-    if max_set_size > 1:
+    if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))
-
+    estimator.set_params(scatter=scatter_of(content, file))
     estimator.fit(content.embeddings, true_sets)
     if estimator.sampled_ is not None:
         rows = len(content.embeddings)

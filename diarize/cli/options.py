@@ -38,5 +38,6 @@ OWN_OPTIONS = {
     "max_set_size": "--max-set-size",
     "random_state": "--seed",
     "compose": "--model",
+    "scatter": "--model",
 }
 """What has an option of its own in `run` and `stream`, by the name that a backend knows it by."""

@@ -66,16 +66,24 @@ MinSilenceOption = Annotated[
 ]
 
 WindowOption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="SECONDS", min=0.5, max=5.0, help="Length of the windows that are clustered."
+        metavar="SECONDS",
+        min=0.5,
+        max=5.0,
+        help="Length of the windows that are clustered.",
+        show_default="as suits the model: 2.0",
     ),
 ]
 
 StepOption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="SECONDS", min=0.05, max=2.0, help="Distance between two of these windows."
+        metavar="SECONDS",
+        min=0.05,
+        max=2.0,
+        help="Distance between two of these windows.",
+        show_default="as suits the model: 0.5",
     ),
 ]
 

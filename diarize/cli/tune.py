@@ -14,7 +14,12 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     from diarize.tuning import Conversation, Trial, Tuning
 
-_OWN_OPTIONS = {"max_set_size": "--max-set-size", "random_state": "--seed", "compose": "--compose"}
+_OWN_OPTIONS = {
+    "max_set_size": "--max-set-size",
+    "random_state": "--seed",
+    "compose": "--compose",
+    "scatter": "vectors that name their model",
+}
 
 _SHOWN = 10  # combinations
 
@@ -114,6 +119,8 @@ def tune(
                 diarizer, conversations, space=space, budget=budget, seed=seed, hook=hook
             )
     else:
+        from diarize import clustering
+        from diarize.cli.composition import require_composition
         from diarize.tuning import tune as tune_trials
         from diarize.tuning.trials import INDICES, declared_space
 
@@ -121,7 +128,9 @@ def tune(
 
         counted = num_speakers is not None or "n_speakers" in given
         space = {**declared_space(backend, counted=counted), **given}
-        trials, g = _read_trials(paths, compose if max_set_size > 1 else None)
+        require_composition(compose)
+        composes = max_set_size > 1 and clustering.make(backend).composes
+        trials, g = _read_trials(paths, compose if composes else None)
         with progress() as hook:
             found = tune_trials(
                 backend,
@@ -173,13 +182,14 @@ def _has_recordings(folders: Sequence[Path]) -> bool:
 
 def _read_trials(folders: Sequence[Path], compose: str | None) -> tuple[list[Trial], Any]:
     """Vectors with truth, and g; all are to come from one model where g is that model's."""
-    from diarize.cli.composition import composition
+    from diarize.cli.composition import composition, scatter_of
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets
     from diarize.tuning import Trial
 
     trials = []
     g, first = None, None
+    scatters: dict[Any, Any] = {}  # of each model
     for file in _files(folders, ".npz"):
         content = read_embeddings(file)
         maker = (content.model, content.model_sha256)
@@ -188,7 +198,10 @@ def _read_trials(folders: Sequence[Path], compose: str | None) -> tuple[list[Tri
             g = None if compose is None else composition(compose, content, file)
         elif compose == "model" and maker != first:
             raise InputError(f"{file}: made with another model than the files before it")
-        trials.append(Trial(str(file), content.embeddings, read_sets(file.with_suffix(".json"))))
+        truth = read_sets(file.with_suffix(".json"))
+        if maker not in scatters:
+            scatters[maker] = scatter_of(content, file)
+        trials.append(Trial(str(file), content.embeddings, truth, scatters[maker]))
     return trials, g
 
 

@@ -17,6 +17,7 @@ from diarize.clustering.base import (
 )
 from diarize.clustering.composition import Compose
 from diarize.clustering.selection import Criterion
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 BLOCK = 512
@@ -32,6 +33,7 @@ class Agglomerative(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: known to all clusterings; the sets of this one have one speaker.
         compose: known to all clusterings, and not used here.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         distance_threshold: clusters at this height of the tree or above are not merged, within
             the bounds on speakers; None: the number is inferred by `selection`.
         count_penalty: factor on the penalty of speakers when their number is inferred.
@@ -40,6 +42,7 @@ class Agglomerative(SampledClusterer):
     """
 
     finds_overlap = False
+    composes = False
 
     # The paper tries 1, 2, 3 and 4; halves lie between, and one value beyond.
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -54,6 +57,7 @@ class Agglomerative(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         distance_threshold: float | None = None,
         count_penalty: float = 1.0,
         sample_size: int | None = 5_000,
@@ -65,6 +69,7 @@ class Agglomerative(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.distance_threshold = distance_threshold
@@ -94,7 +99,7 @@ class Agglomerative(SampledClusterer):
         self, rows: Rows, tree: Float64[np.ndarray, "merges 4"], bounds: SpeakerBounds
     ) -> int:
         """The number of speakers that the criterion likes best."""
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         # A merge at height h adds h^2 / 2 to the sum of squared distances.
         added = np.concatenate([[0.0], np.cumsum(tree[:, 2] ** 2 / 2)])
         values = [

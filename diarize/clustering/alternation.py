@@ -62,8 +62,8 @@ class Alternation:
             part = live[start : start + block]
             self._descend(part, small[part])
         descended = self.objective()
-        self.monitor.record(assigned)
-        self.monitor.record(descended)
+        self.monitor.record(assigned, live)
+        self.monitor.record(descended, live)
         self.monitor.iterations[live] += 1
         self.monitor.settled[live] = (moved == 0) & ((assigned - descended)[live] <= small[live])
 
@@ -124,8 +124,9 @@ class Alternation:
 
     def use_at_least(self, n_speakers: int) -> None:
         """At the end, see to it that so many speakers hold rows, even rows that coincide."""
-        for restart in range(len(self.centroids)):
-            self._revive(restart, n_speakers, worth=-1.0)
+        revived = [self._revive(r, n_speakers, worth=-1.0) for r in range(len(self.centroids))]
+        if any(revived):
+            self.monitor.record(self.objective(), np.flatnonzero(revived))
 
     def _revive(self, restart: int, n_speakers: int, worth: float) -> int:
         """Give speakers who hold nothing the row that is worst off; how many were revived.

@@ -21,6 +21,7 @@ from diarize.clustering.base import (
 )
 from diarize.clustering.composition import Compose
 from diarize.clustering.selection import Criterion, search
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MORE_DAMPING = 2
@@ -43,6 +44,7 @@ class AP(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: known to all clusterings; the sets of this one have one speaker.
         compose: known to all clusterings, and not used here.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         preference: gamma, negative: what an exemplar costs, in squared distance; None: between
             what the last exemplar and one more would save, their number (if not given) being
             inferred by `selection`.
@@ -59,6 +61,7 @@ class AP(SampledClusterer):
     """
 
     finds_overlap = False
+    composes = False
 
     # The paper tries -1 to -7; what is best depends on how far the unit vectors scatter.
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -90,6 +93,7 @@ class AP(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         preference: float | None = None,
         damping: float = 0.65,
         count_penalty: float = 1.0,
@@ -103,6 +107,7 @@ class AP(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.preference = preference
@@ -146,7 +151,7 @@ class AP(SampledClusterer):
         self, rows: Rows, distances: Float[np.ndarray, "n n"], bounds: SpeakerBounds
     ) -> tuple[Int64[np.ndarray, " k"], float | None]:
         """Exemplars found greedily, as many as the criterion likes best, and their preference."""
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         none = np.zeros(0, dtype=np.int64)
 
         def attempt(

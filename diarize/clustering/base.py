@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.assignment import Assignment
 from diarize.clustering.composition import Compose, count_sets, most_speakers
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 Rows = Float[np.ndarray, "n p"]
@@ -98,7 +99,7 @@ class ConvergenceMonitor:
     """History of an objective that falls, for several restarts in step.
 
     Attributes:
-        history: one array (r,) per recorded step.
+        history: one array (r,) per recorded step, NaN for a restart that did not take it.
         iterations: how many each restart has done, shape (r,).
         settled: which restarts have stopped improving, shape (r,).
     """
@@ -108,9 +109,18 @@ class ConvergenceMonitor:
         self.iterations = np.zeros(n_restarts, dtype=np.int64)
         self.settled = np.zeros(n_restarts, dtype=bool)
 
-    def record(self, values: Float64[np.ndarray, " r"]) -> None:
-        """The objective of all restarts after a step."""
-        self.history.append(values)
+    def record(
+        self, values: Float64[np.ndarray, " r"], restarts: Int64[np.ndarray, " live"]
+    ) -> None:
+        """The objective of these restarts after a step of theirs; `values` are those of all."""
+        taken = np.full(len(values), np.nan)
+        taken[restarts] = values[restarts]
+        self.history.append(taken)
+
+    def values(self, restart: int) -> Float64[np.ndarray, " steps"]:
+        """The objective of one restart after each of its steps."""
+        history = np.array([values[restart] for values in self.history])
+        return history[~np.isnan(history)]
 
     def keep(self, restarts: Int64[np.ndarray, " kept"]) -> None:
         """Forget the other restarts."""
@@ -143,6 +153,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
     finds_overlap = True
     """Whether a set may hold more than one speaker."""
 
+    composes = True
+    """Whether `fit` calls g, and needs one to find sets of several speakers."""
+
     takes_links = False
     """Whether `fit` can use `must_link` and `cannot_link`."""
 
@@ -161,6 +174,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_speakers = n_speakers
@@ -168,6 +182,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.max_speakers = max_speakers
         self.max_set_size = max_set_size
         self.compose = compose
+        self.scatter = scatter
         self.random_state = random_state
 
     @property
@@ -187,7 +202,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
             if links is not None and len(links) and not self.takes_links:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
-        check_composition(self.max_set_size, self.compose)
+        check_integer("max_set_size", self.max_set_size)
+        if self.composes:
+            check_composition(self.max_set_size, self.compose)
+        check_scatter(self.scatter, rows.shape[1])
         self._check_options()
         self.n_features_in_ = rows.shape[1]
         self.sampled_ = None
@@ -299,12 +317,21 @@ def check_rows(X: Any) -> Rows:
 
 def check_composition(max_set_size: Any, compose: Compose | None) -> None:
     """Raise ValueError unless sets of that size can be composed."""
-    check_integer("max_set_size", max_set_size)
     if max_set_size > 1 and compose is None:
         raise ValueError(
             f"max_set_size={max_set_size} needs a composition function: give compose, "
             "or max_set_size=1"
         )
+
+
+def check_scatter(scatter: Any, dimension: int) -> None:
+    """Raise ValueError unless it is one of vectors of this dimension, or nothing is known."""
+    if not isinstance(scatter, Scatter | None):
+        raise ValueError(f"scatter must be a Scatter or None, got {scatter!r}")
+    if scatter is not None and scatter.axes is not None:
+        p = len(scatter.axes.mean)
+        if p != dimension:
+            raise ValueError(f"scatter is of vectors of {p} dimensions, but X has {dimension}")
 
 
 def check_integer(name: str, value: Any, least: int = 1) -> None:

@@ -25,6 +25,7 @@ from diarize.clustering.maxima import CompositionScores
 from diarize.clustering.messages import Decision, Messages, pass_messages
 from diarize.clustering.selection import Criterion, search
 from diarize.clustering.similarity import Similarity
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MIB = 2**20  # bytes
@@ -55,6 +56,7 @@ class CAP(SampledClusterer):
         max_speakers: largest number then.
         max_set_size: d, most speakers in a set.
         compose: g, any symmetric function.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         preference: gamma, what an exemplar counts in the objective, at most 0: the lower, the
             fewer. It weighs against the sum over all rows that are fitted, so a good one grows
             with their number: -5 of 150 unit vectors is -25 of 750. None: inferred.
@@ -100,6 +102,7 @@ class CAP(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         preference: float | None = None,
         squared: bool = True,
         damping: float = 0.65,
@@ -117,6 +120,7 @@ class CAP(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.preference = preference
@@ -180,7 +184,7 @@ class CAP(SampledClusterer):
         candidates = ExemplarSearch(similarity, self.max_set_size)
         low, high = min(bounds.low, len(first)), min(bounds.high, len(first))
         if self.preference is None:
-            criterion = Criterion.of(rows, self.count_penalty)
+            criterion = Criterion.of(rows, self.count_penalty, self.scatter)
             start, preference = self._search(candidates, criterion, distinct, counts, low, high)
             low = high = len(start)
         else:

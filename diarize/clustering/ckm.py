@@ -21,6 +21,7 @@ from diarize.clustering.composition import Compose, enumerate_sets
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
 from diarize.clustering.set_composer import SetComposer
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
@@ -63,6 +64,7 @@ class CKM(SampledClusterer):
         max_set_size: d, most speakers in a set.
         compose: g. A torch callable is differentiated by autograd; any other by finite differences
             over the k p centroid values, which takes long unless it works value by value.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         n_restarts: restarts from different first centroids.
         set_penalty: squared distance by which a set must be nearer to a row for each speaker
             beyond the first; 0 is the paper's algorithm.
@@ -76,8 +78,8 @@ class CKM(SampledClusterer):
     Attributes:
         ssd_: sum over the fitted rows of the squared distance from their set's centroid (3), and of
             the set penalties.
-        ssd_history_: the same after each half of each alternation of the best restart; it never
-            rises.
+        ssd_history_: the same after each half of each alternation of the best restart, and after
+            speakers who held nothing were given a row at the end; it never rises.
         n_iter_: its alternations.
         converged_: whether it settled.
     """
@@ -100,6 +102,7 @@ class CKM(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         n_restarts: int = 100,
         set_penalty: float = 0.0,
         count_penalty: float = 1.0,
@@ -114,6 +117,7 @@ class CKM(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.n_restarts = n_restarts
@@ -141,8 +145,8 @@ class CKM(SampledClusterer):
                 k = start.shape[1]
             best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator)
         self.n_iter_ = int(best.monitor.iterations[0])
-        self.ssd_history_ = np.array(best.monitor.history)[: 2 * self.n_iter_, 0]
-        self.ssd_ = float(best.objective()[0])
+        self.ssd_history_ = best.monitor.values(0)
+        self.ssd_ = float(self.ssd_history_[-1])
         self.converged_ = bool(best.monitor.settled[0])
         if not self.converged_:
             warn_not_converged("CKM", self.max_iter)
@@ -163,7 +167,7 @@ class CKM(SampledClusterer):
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
-        criterion = Criterion.of(some, self.count_penalty)
+        criterion = Criterion.of(some, self.count_penalty, self.scatter)
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None

@@ -12,6 +12,7 @@ from diarize.clustering.composition import Compose, enumerate_sets
 from diarize.clustering.memberships import Mixture, SoftClusterer
 from diarize.clustering.seeding import spread_rows
 from diarize.clustering.set_composer import SetComposer
+from diarize.scatter import Scatter
 
 FINALISTS = 2
 """Restarts that are followed until they settle; the others are given up on the way."""
@@ -32,6 +33,7 @@ class FCM(SoftClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: known to all clusterings, and not used here.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         fuzzifier: m > 1: near 1 memberships are nearly hard, large ones make them all alike. The
             more dimensions, the smaller it must be (2, the usual one, is for few).
         threshold: membership above which a row holds a speaker; None: 1 / c.
@@ -63,6 +65,7 @@ class FCM(SoftClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         fuzzifier: float = 1.2,
         threshold: float | None = None,
         n_restarts: int = 10,
@@ -78,6 +81,7 @@ class FCM(SoftClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.fuzzifier = fuzzifier

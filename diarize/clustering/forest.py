@@ -26,6 +26,7 @@ from diarize.clustering.composition import Compose
 from diarize.clustering.gcr import GCR
 from diarize.clustering.linkage import PairwiseLinks, linked_trees, merged_apart
 from diarize.clustering.selection import Criterion
+from diarize.scatter import Scatter
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
@@ -51,6 +52,7 @@ class SpanningForest(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: g.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         epsilon: size of the noise, in units of the mean squared distance of two rows.
         min_size: fewest rows of a tree that may be a speaker's.
         threshold: of the reassignment, as for `gcr`.
@@ -76,6 +78,7 @@ class SpanningForest(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         epsilon: float = 0.05,
         min_size: int = 3,
         threshold: float | None = None,
@@ -89,6 +92,7 @@ class SpanningForest(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.epsilon = epsilon
@@ -135,7 +139,7 @@ class SpanningForest(SampledClusterer):
     ) -> Regions:
         links = self._links
         labels = self._trees(rows, links, bounds, generator)
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         greedy = GCR(max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold)
         found = greedy.reassigned(rows, merged_apart(rows, labels, links.cannot), bounds)
         allowed = (one for one in found if links.allow(one[1].sets[one[0]]))

@@ -25,6 +25,7 @@ from diarize.clustering.base import (
 from diarize.clustering.composition import Compose, most_speakers
 from diarize.clustering.reassignment import ORDERS, composition_distances, stand_for
 from diarize.clustering.selection import Criterion
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MAX_BASE_CLUSTERS = 30
@@ -48,6 +49,7 @@ class GCR(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: g.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         base: an estimator with `labels_`, taken as it is configured; None: Ward's criterion.
         n_base_clusters: clusters before the reassignment, given to the base as `n_clusters`;
             None: that of `base`, or inferred by `selection` where there is no base.
@@ -86,6 +88,7 @@ class GCR(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         base: Any = None,
         n_base_clusters: int | None = None,
         order: str = "elimination",
@@ -101,6 +104,7 @@ class GCR(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.base = base
@@ -125,7 +129,7 @@ class GCR(SampledClusterer):
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
         found = self.reassigned(rows, merged_step_by_step(rows, labels), bounds)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from diarize.clustering.base import Rows, check_integer, check_number
 from diarize.clustering.composition import Compose
 from diarize.clustering.memberships import Mixture, SoftClusterer
+from diarize.scatter import Scatter
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 
@@ -33,6 +34,7 @@ class GMM(SoftClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: known to all clusterings, and not used here.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         covariance_type: of the components: full, tied (one for all), diag or spherical. The prior
             of the last two is so strong where dimensions are many that few rows are not told apart.
         threshold: posterior above which a row holds a speaker; None: 1 / components.
@@ -57,6 +59,7 @@ class GMM(SoftClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         covariance_type: str = "full",
         threshold: float | None = None,
         n_restarts: int = 1,
@@ -72,6 +75,7 @@ class GMM(SoftClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.covariance_type = covariance_type

@@ -23,6 +23,7 @@ from diarize.clustering.link_probabilities import Thresholds
 from diarize.clustering.link_settlement import Settlement, settle, single_out
 from diarize.clustering.link_state import pack, restore, unpack
 from diarize.clustering.link_stream import Answer, LinkStream
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 BLOCK = 4096
@@ -56,6 +57,7 @@ class Links(Clusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers of a row; 1: no row is compared with compositions.
         compose: g, symmetric; not needed when `max_set_size` is 1.
+        scatter: known to all clusterings, and not used here.
         T_c: cosine of a vector and the center of its cluster.
         T_s: cosine from which on a vector belongs to a subcluster.
         T_p: cosine that two large subclusters of one cluster must reach; T_c^2 or more.
@@ -90,6 +92,7 @@ class Links(Clusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         T_c: float = 0.5,
         T_s: float = 0.7,
         T_p: float = 0.9,
@@ -103,6 +106,7 @@ class Links(Clusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.T_c = T_c
@@ -169,7 +173,7 @@ class Links(Clusterer):
     def to_bytes(self) -> bytes:
         """Options and state as a safetensors file, from which `from_bytes` goes on bit for bit.
 
-        The composition function and `random_state` are not among them.
+        The composition function, the scatter and `random_state` are not among them.
 
         Raises:
             ValueError: nothing was fitted yet.
@@ -179,7 +183,7 @@ class Links(Clusterer):
         options = {
             name: value
             for name, value in self.get_params(deep=False).items()
-            if name not in ("compose", "random_state")
+            if name not in ("compose", "scatter", "random_state")
         }
         return pack(self._stream, options)
 
@@ -211,6 +215,7 @@ class Links(Clusterer):
 
     def _begin(self, dimension: int) -> LinkStream:
         """An empty stream with the present options."""
+        check_integer("max_set_size", self.max_set_size)
         check_composition(self.max_set_size, self.compose)
         self._check_options()
         self.n_features_in_ = dimension

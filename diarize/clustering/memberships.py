@@ -40,6 +40,8 @@ class SoftClusterer(Clusterer):
     declared here.
     """
 
+    composes = False
+
     threshold: float | None
     count_penalty: float
     max_iter: int
@@ -83,7 +85,7 @@ class SoftClusterer(Clusterer):
 
     def _count(self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator) -> int:
         """The number of speakers that the criterion likes best, each row counting for one."""
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
 
         def attempt(k: int, _: int | None) -> tuple[float, int]:
             nearest = self._fitted(rows, k, generator).degrees(rows).argmax(axis=1)

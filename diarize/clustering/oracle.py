@@ -10,6 +10,7 @@ from jaxtyping import Float64
 from diarize.clustering.assignment import lie_on_sphere, to_sphere
 from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
 from diarize.clustering.composition import Compose
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 
@@ -25,8 +26,11 @@ class Oracle(Clusterer):
         max_speakers: known to all clusterings.
         max_set_size: known to all clusterings.
         compose: known to all clusterings.
+        scatter: known to all clusterings.
         random_state: known to all clusterings.
     """
+
+    composes = False
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class Oracle(Clusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -44,6 +49,7 @@ class Oracle(Clusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
 

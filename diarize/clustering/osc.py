@@ -25,6 +25,7 @@ class OSC(Oracle):
         max_speakers: known to all clusterings.
         max_set_size: known to all clusterings; the sets of this one have one speaker.
         compose: known to all clusterings.
+        scatter: known to all clusterings.
         random_state: known to all clusterings.
     """
 

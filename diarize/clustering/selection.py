@@ -1,23 +1,24 @@
 """How many speakers there are, when nobody says: one criterion for all backends.
 
 It is the integrated classification likelihood (ICL; Biernacki, Celeux, Govaert 2000) of a mixture
-of equal round Gaussians, in units of squared distance, lower is better. For unit vectors, whose
-scatter around their speaker is known beforehand (sigma^2):
-
-    SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
-
-SSD is the sum of squared distances of the n rows from the centers of their sets, H the entropy of
-how the rows spread over the sets, k the number of speakers, r the number of neighbouring windows
-that count as one observation. While a homogeneous cloud of dimension D is being split, its SSD
-falls by about (2 sigma^2 / D) n H whatever its share: so the first two terms do not reward
-splitting one voice, and reward telling two voices apart. The last term is the evidence that a
-speaker must bring, which decides in short recordings; of long ones `MOST_ROWS` rows are believed.
-
-For other rows nothing is known of sigma^2, and it is profiled out of the same likelihood:
+of equal round Gaussians, lower is better. Nothing is known of their variance sigma^2, and it is
+profiled out:
 
     n log(SSD / (n - k))  +  (2 / D) n H  +  k log(n)
 
-The constants are tuned on voice embeddings, windows of 2 s every 0.5 s.
+SSD is the sum of squared distances of the n rows from the centers of their sets, H the entropy of
+how the rows spread over the sets, k the number of speakers. While a homogeneous cloud of dimension
+D is being split, its SSD falls to about exp(-(2 / D) H) of what it was, whatever its share: so the
+first two terms do not reward splitting one speaker, and reward telling two apart. The last term is
+the evidence that a speaker must bring, which decides where rows are few.
+
+Of unit vectors whose scatter around their speaker is known beforehand (`Scatter`), the same is, in
+units of squared distance:
+
+    SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
+
+r being the number of neighbouring rows that count as one observation; of many rows those that the
+scatter believes at most are believed.
 """
 
 from __future__ import annotations
@@ -30,19 +31,10 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.clustering.assignment import lie_on_sphere
-
-SCATTER = 0.38
-"""sigma^2: mean squared distance of unit vectors from the centroid of their speaker."""
+from diarize.scatter import Scatter
 
 DIMENSION = 25.0
-"""D: in how many dimensions a voice scatters; at most p."""
-
-ROWS_PER_OBSERVATION = 3.0
-"""r: neighbouring windows share audio and say little new."""
-
-MOST_ROWS = 400
-"""Rows that are believed at most. Beyond them a recording says no more about how alike two halves
-of one voice are, and a speaker must hold a share of it (about 2 %), however long it is."""
+"""D, at most, of rows of which nothing is known: those with many columns rarely scatter in all."""
 
 FLOOR = 1e-12
 """Share of the rows' mean squared norm below which a squared distance is rounding."""
@@ -61,32 +53,36 @@ class Criterion:
         n_rows: n.
         dimension: D.
         floor: least mean squared distance that can be told from rounding.
-        on_sphere: whether the rows are unit vectors.
+        scatter: what is known of them; None: nothing.
         penalty: factor on the last two terms: above 1 fewer speakers, below 1 more.
     """
 
     n_rows: int
     dimension: float
     floor: float
-    on_sphere: bool
+    scatter: Scatter | None = None
     penalty: float = 1.0
 
     @classmethod
-    def of(cls, rows: Float[np.ndarray, "n p"], penalty: float) -> Criterion:
-        """For these rows."""
+    def of(
+        cls, rows: Float[np.ndarray, "n p"], penalty: float, scatter: Scatter | None = None
+    ) -> Criterion:
+        """For these rows; what is known of unit vectors says nothing of others."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
-        dimension = min(float(rows.shape[1]), DIMENSION)
-        return cls(len(rows), dimension, FLOOR * energy, lie_on_sphere(rows), penalty)
+        known = scatter if scatter is not None and lie_on_sphere(rows) else None
+        dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
+        return cls(len(rows), dimension, FLOOR * energy, known, penalty)
 
     def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
         """Value of a clustering with k speakers and sets of these sizes; lower is better."""
         n = self.n_rows
         shares = counts[counts > 0] / n
         spread = -2 / self.dimension * n * float((shares * np.log(shares)).sum())
-        if self.on_sphere:
-            r, m = ROWS_PER_OBSERVATION, min(n, MOST_ROWS)
+        if self.scatter is not None:
+            r, m = self.scatter.rows_per_observation, min(n, self.scatter.most_rows or n)
             evidence = k * r * np.log(max(m / r, np.e))
-            return float(m / n * ssd + self.penalty * SCATTER * (m / n * spread + evidence))
+            fit = m / n * ssd
+            return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))
         # As many centroids as rows leave no scatter to be judged by.
         if k >= n:
             return 0.0 if n == 1 else np.inf

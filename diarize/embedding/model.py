@@ -15,6 +15,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, normalize
 
+from diarize.embedding.knowledge import Knowledge
 from diarize.features import N_COEFFICIENTS
 
 # Coefficients of a window's average that f reads: all but the first, which is the level.
@@ -154,11 +155,14 @@ class Composition(nn.Module):
 
 
 class CompositionalEmbedding(nn.Module):
-    """f and g together, as they are trained, saved and loaded."""
+    """f and g together, as they are trained, saved and loaded, with what is known of them."""
 
-    def __init__(self, config: EmbeddingConfig | None = None) -> None:
+    def __init__(
+        self, config: EmbeddingConfig | None = None, knowledge: Knowledge | None = None
+    ) -> None:
         super().__init__()
         self.config = config or EmbeddingConfig()
+        self.knowledge = knowledge or Knowledge()
         self.encode = Encoder(self.config)
         self.compose = Composition(self.config.dim)
 

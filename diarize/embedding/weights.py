@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, the network's configuration in the header. No pickle."""
+"""Weights on disk: safetensors; configuration and what is known of f in the header. No pickle."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
 from diarize.shipped import models_folder
+from diarize.weights import require_whole, sealed
 
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
@@ -57,7 +59,7 @@ def sha256(path: Path) -> str:
 
 
 def save_model(model: CompositionalEmbedding, path: Path) -> None:
-    """Write f and g, in float32, whole or not at all."""
+    """Write f and g, in float32, and what is known of them, whole or not at all."""
     from safetensors.torch import save
 
     from diarize.files import atomic_output
@@ -65,9 +67,11 @@ def save_model(model: CompositionalEmbedding, path: Path) -> None:
     tensors = {
         name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
     }
-    header = {CONFIG: json.dumps(asdict(model.config))}
+    known = model.knowledge
+    tensors |= {name: torch.from_numpy(values) for name, values in known.tensors().items()}
+    header = {CONFIG: json.dumps(asdict(model.config))} | known.header()
     with atomic_output(path, "wb") as file:
-        file.write(save(tensors, metadata=header))
+        file.write(sealed(save(tensors, metadata=header)))
 
 
 def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> CompositionalEmbedding:
@@ -84,15 +88,24 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
 
     path = find_model(name)
     try:
+        require_whole(path)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    try:
         with safe_open(path, framework="pt") as file:
-            header = (file.metadata() or {}).get(CONFIG)
-            if header is None:
+            header = file.metadata() or {}
+            if CONFIG not in header:
                 raise InputError(f"{path}: not a compositional embedding (no configuration in it)")
-            config = EmbeddingConfig(**json.loads(header))
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            config = EmbeddingConfig(**json.loads(header[CONFIG]))
+            everything = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        tensors = {k: value for k, value in everything.items() if not k.startswith(PREFIX)}
         _require_fit(config, tensors)
-        model = CompositionalEmbedding(config)
+        beside = {k: value.numpy() for k, value in everything.items() if k.startswith(PREFIX)}
+        model = CompositionalEmbedding(config, Knowledge.read(header, beside))
         model.load_state_dict(tensors)
+        axes = model.knowledge.scatter.axes
+        if axes is not None and len(axes.mean) != config.dim:
+            raise ValueError(f"its axes are of {len(axes.mean)} dimensions, it has {config.dim}")
     except SafetensorError as error:
         raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
     except (RuntimeError, TypeError, ValueError) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float32
@@ -178,7 +179,7 @@ class Replay:
         decibels = rng.normal(0, scene.gain, count)
         if rng.random() < scene.far:
             decibels = rng.uniform(-20, 0, count)
-        gains = (10 ** (decibels / 20)).astype(np.float32)
+        gains = np.float32(10) ** np.asarray(decibels / 20, np.float32)
         tracks = tracks * gains[:, None]
         if kind == 0:
             mixed = self._headsets(tracks, rng)
@@ -252,7 +253,7 @@ def _without_pauses(active: Bool[np.ndarray, "k frames"]) -> Bool[np.ndarray, "k
     for row in closed:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
         runs = edges.reshape(-1, 2)
-        for (_, end), (begin, _) in zip(runs[:-1], runs[1:], strict=True):
+        for (_, end), (begin, _) in pairwise(runs):
             if begin - end < SHORTEST_PAUSE:
                 row[end:begin] = True
     return closed

@@ -60,9 +60,7 @@ class Talk:
         numbers, first = np.unique(self.speakers[inside], return_index=True)
         order = np.empty(len(numbers), np.int64)
         order[np.argsort(first)] = np.arange(len(numbers))
-        return Talk(
-            self.uri, times[inside], order[np.searchsorted(numbers, self.speakers[inside])]
-        )
+        return Talk(self.uri, times[inside], order[np.searchsorted(numbers, self.speakers[inside])])
 
 
 def read_talks(folders: Sequence[Path], part: tuple[int, int] | None = None) -> list[Talk]:

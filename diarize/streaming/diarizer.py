@@ -17,7 +17,6 @@ from diarize.activity.level import CHUNK, as_chunks
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
-from diarize.refinement import FINE_STEP, FINE_WINDOW, STEP, WINDOW
 from diarize.streaming.cast import Cast
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hindsight import Hindsight
@@ -106,14 +105,20 @@ class StreamingDiarizer:
         self._intake = Intake(rate)
         self._activity = LiveActivity(activity or SileroActivity())
         delay = resampling_delay(self._intake.rate)
-        self._timing = plan(latency, delay, self._activity.slowness + FINE_STEP)
         self.device = pick_device(device)
         self._model = load_model(model, self.device)
-        self._coarse = Lane(WINDOW, STEP, known=STEP / 2, rest=STEP / 2)
-        self._fine = Lane(FINE_WINDOW, FINE_STEP, known=FINE_STEP, rest=SHORTEST_CELL)
-        self._frames = Frames(self._timing.delay + WINDOW + 2 * STEP + 1)
+        known = self._model.knowledge
+        step, fine_step = known.step, known.fine_step
+        self._timing = plan(latency, delay, self._activity.slowness + fine_step)
+        self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
+        self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
+        self._frames = Frames(self._timing.delay + known.window + 2 * step + 1)
         given = dict(params or {})
-        common = {"max_set_size": max_set_size, "compose": self._model.compose}
+        common = {
+            "max_set_size": max_set_size,
+            "compose": self._model.compose,
+            "scatter": known.scatter,
+        }
         self._links: Links = clustering.make("links", **common, **given)
         # Options that cannot be used are refused now, not with the first window.
         nothing = np.zeros((0, self._model.config.dim), np.float32)

@@ -92,7 +92,9 @@ def as_batch(
     return Batch(features[:, : steps * config.stack], hints, truth[:, : steps * config.answers])
 
 
-def draw_batch(shards: ShardFolder, step: int, loop: CounterLoop, config: CounterConfig, seed: int) -> Batch:
+def draw_batch(
+    shards: ShardFolder, step: int, loop: CounterLoop, config: CounterConfig, seed: int
+) -> Batch:
     """The batch of a step, which depends on the seed and the step alone."""
     from diarize.training.chunks import PER_SHARD
 
@@ -152,7 +154,7 @@ class CounterTrainer:
             logits.flatten(0, 1), batch.voices.to(self.device).flatten()
         )
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.loop.clip)
         self.optimiser.step()
         self.step += 1
@@ -189,7 +191,9 @@ def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]
     device = next(model.parameters()).device
     for i in range(0, len(shard.mel), rows):
         batch = as_batch(
-            shard.mel[i : i + rows], shard.speech[i : i + rows], shard.voices[i : i + rows],
+            shard.mel[i : i + rows],
+            shard.speech[i : i + rows],
+            shard.voices[i : i + rows],
             model.config,
         )
         logits = model(batch.mel.to(device), batch.hints.to(device)).cpu()

@@ -27,6 +27,7 @@ from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
 from diarize.shipped import models_folder
 from diarize.training.held import read_spans
+from diarize.weights import require_whole
 
 WINDOW, SHORTEST = 2.0, 1.0
 """Seconds of a window, as long as those that are clustered, and of one that a region cuts off."""
@@ -47,9 +48,14 @@ def speech_file() -> Path:
 
 @cache
 def training_covariance() -> Covariance:
-    """Covariance of the coefficients over windows of the training speech."""
+    """Covariance of the coefficients over windows of the training speech.
+
+    Raises:
+        ValueError: the file was overwritten.
+    """
     from safetensors.numpy import load_file
 
+    require_whole(speech_file())
     return load_file(speech_file())["covariance"].astype(np.float64)
 
 

@@ -15,6 +15,7 @@ import torch
 from diarize.embedding import (
     CompositionalEmbedding,
     EmbeddingConfig,
+    Knowledge,
     load_model,
     pick_device,
     save_model,
@@ -29,6 +30,7 @@ from diarize.training.development import (
     make_episodes,
 )
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.knowledge import measured
 from diarize.training.loop import LoopConfig, Report, Trainer, train
 from diarize.training.processes import join_processes
 from diarize.training.voices import SPEEDS, Voices, collect_voices
@@ -131,7 +133,10 @@ def train_embedding(
             report=report,
         )
         if processes.first:
-            save_model(trainer.finished(), weights)
+            finished = trainer.finished()
+            before = Knowledge() if start is None else start.knowledge
+            finished.knowledge = measured(finished, voices, before)
+            save_model(finished, weights)
     return weights
 
 

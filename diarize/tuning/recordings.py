@@ -31,7 +31,8 @@ TIMELINE_SPACE: dict[str, Sequence[Any]] = {
 """What is worth tuning of the timeline; the default first."""
 
 _SETTLED = {
-    "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "random_state",
+    "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "scatter",
+    "random_state",
 }  # fmt: skip
 
 

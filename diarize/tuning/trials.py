@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from diarize import clustering
 from diarize.clustering.composition import Compose
 from diarize.errors import InputError
+from diarize.scatter import Scatter
 from diarize.scoring import (
     adjusted_rand_index,
     compositional_rand_index,
@@ -36,6 +37,12 @@ INDICES: dict[str, Callable[[SpeakerSets, SpeakerSets], float]] = {
 class Trial:
     """Vectors whose sets of speakers are known.
 
+    Attributes:
+        name: for messages.
+        rows: the vectors.
+        truth: their sets.
+        scatter: what is known of how the rows of one speaker scatter; None: nothing.
+
     Raises:
         InputError: there are fewer than two rows, or the truth is of another length.
     """
@@ -43,6 +50,7 @@ class Trial:
     name: str
     rows: Float[np.ndarray, "n p"]
     truth: SpeakerSets
+    scatter: Scatter | None = None
 
     def __post_init__(self) -> None:
         if len(self.rows) != len(self.truth):
@@ -103,7 +111,9 @@ def tune(
     def evaluate(params: Params, step: Callable[[], None]) -> list[float]:
         scores = []
         for trial in trials:
-            estimator = clustering.make(backend, random_state=seed, **common, **params)
+            estimator = clustering.make(
+                backend, scatter=trial.scatter, random_state=seed, **common, **params
+            )
             fit_quietly(estimator, trial.rows, trial.truth if estimator.needs_truth else None)
             scores.append(INDICES[metric](estimator.sets_, trial.truth))
             step()

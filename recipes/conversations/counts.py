@@ -21,7 +21,6 @@ from diarize.audio import open_recording
 from diarize.clustering import make
 from diarize.embedding import embed_windows, load_model, place_windows
 from diarize.formats.rttm import read_rttm
-from diarize.refinement import STEP, WINDOW
 from diarize.timeline import regions_of
 
 MOST = 8  # speakers looked for
@@ -35,7 +34,7 @@ def read_conversations(folder: Path, model: Any) -> list[tuple[int, np.ndarray]]
     for path in sorted(folder.glob("*.rttm")):
         (reference,) = read_rttm(path).values()
         regions = regions_of(reference.get_timeline().support())
-        windows, _ = place_windows(regions, WINDOW, STEP)
+        windows, _ = place_windows(regions, model.knowledge.window, model.knowledge.step)
         vectors = embed_windows(model, open_recording(path.with_suffix(".flac")), windows)
         found.append((len(reference.labels()), vectors))
     return found
@@ -89,7 +88,13 @@ def main(folder: Path, methods: list[str]) -> None:
             [
                 count_by_gap(vectors, model.compose)
                 if method == "gap"
-                else make(method, max_speakers=MOST, compose=model.compose, random_state=0)
+                else make(
+                    method,
+                    max_speakers=MOST,
+                    compose=model.compose,
+                    scatter=model.knowledge.scatter,
+                    random_state=0,
+                )
                 .fit(vectors)
                 .n_speakers_
                 for _, vectors in conversations

@@ -25,7 +25,6 @@ from diarize.formats.rttm import rttm_text
 from diarize.mixing.acoustics import coloured_noise, read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import by_speaker, find_utterances, read_samples
-from diarize.refinement import WINDOW
 
 Voices = Mapping[str, Sequence[np.ndarray]]
 Made = tuple[np.ndarray, Annotation]
@@ -115,9 +114,10 @@ def seconds(utterances: Sequence[np.ndarray]) -> float:
 def _mean_vectors(voices: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
     """Embed each speaker's speech in pieces of 2 s; the mean of each, brought to the sphere."""
     model, found = load_model(), []
+    window = model.knowledge.window
     for utterances in voices:
-        begins = np.arange(0.0, seconds(utterances) - WINDOW, WINDOW)
-        windows = np.stack([begins, begins + WINDOW], axis=1)
+        begins = np.arange(0.0, seconds(utterances) - window, window)
+        windows = np.stack([begins, begins + window], axis=1)
         recording = open_recording((np.concatenate(utterances), SAMPLE_RATE))
         mean = embed_windows(model, recording, windows).mean(axis=0)
         found.append(mean / np.linalg.norm(mean))

@@ -20,6 +20,7 @@ from diarize.audio import open_recording
 from diarize.files import atomic_output
 from diarize.mixing.speech import audio_files
 from diarize.training.alignment import covariance_of, scatter_of, speech_file
+from diarize.weights import sealed
 
 
 def main(folder: Path) -> None:
@@ -32,7 +33,7 @@ def main(folder: Path) -> None:
     covariance = covariance_of(scatters)
     assert covariance is not None, "no speech in the folder"
     with atomic_output(speech_file()) as file:
-        file.write(save({"covariance": covariance.astype(np.float32)}))
+        file.write(sealed(save({"covariance": covariance.astype(np.float32)})))
     print(f"{len(scatters)} recordings, {sum(n for _, n in scatters)} frames")
 
 

@@ -29,17 +29,20 @@ def main() -> None:
         score_trials(a.work)
         print_tables(a.work, PUBLISHED)
         return
-    compose = load_model(a.model).compose
+    model = load_model(a.model)
+    compose, scatter = model.compose, model.knowledge.scatter
     if a.stage == "tune":
         tune_methods(
             a.work, compose, a.methods, a.seed, title="librispeech-d2", n=a.valid_size,
-            budget=a.budget, processes=a.processes,
+            scatter=scatter, budget=a.budget, processes=a.processes,
         )  # fmt: skip
         return
     for size in a.sizes:
         d, n = map(int, size.split(":"))
         methods = [m for m in a.methods if d == 2 or m != "cap"]  # as in the paper's table 2
-        cluster_trials(a.work, compose, methods, d, [n], a.seed, processes=a.processes)
+        cluster_trials(
+            a.work, compose, methods, d, [n], a.seed, scatter=scatter, processes=a.processes
+        )
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from diarize.files import atomic_output
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.presets import Preset, preset_text, read_preset
+from diarize.scatter import Scatter
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.sets import SpeakerSets
 from diarize.tuning import Trial, tune
@@ -108,16 +109,17 @@ class Score:
     seconds: float
 
 
-def read_trials(folder: Path) -> list[Trial]:
+def read_trials(folder: Path, scatter: Scatter | None = None) -> list[Trial]:
     """The trials of one folder, in the order of their names."""
-    return [_read_trial(path) for path in sorted(folder.glob("*.npz"))]
+    return [_read_trial(path, scatter) for path in sorted(folder.glob("*.npz"))]
 
 
-def _read_trial(path: Path) -> Trial:
+def _read_trial(path: Path, scatter: Scatter | None) -> Trial:
     return Trial(
         f"{path.parent.name}/{path.stem}",
         read_embeddings(path).embeddings,
         read_sets(path.with_suffix(".json")),
+        scatter,
     )
 
 
@@ -127,6 +129,7 @@ def tune_methods(
     methods: Iterable[str],
     seed: int,
     *,
+    scatter: Scatter | None = None,
     title: str = "tuned",
     n: int = 150,
     budget: int | None = None,
@@ -139,12 +142,13 @@ def tune_methods(
         compose: g.
         methods: those that have no preset yet are tuned.
         seed: of the methods.
+        scatter: what is known of how the vectors scatter.
         title: a preset is called METHOD-TITLE.
         n: size of the validation trials.
         budget: most combinations that are tried of a method; None: all.
         processes: methods tuned at a time.
     """
-    trials = read_trials(work / "valid" / f"d{TUNED_D}_n{n}")
+    trials = read_trials(work / "valid" / f"d{TUNED_D}_n{n}", scatter)
     presets = work / "presets"
     presets.mkdir(exist_ok=True)
 
@@ -185,6 +189,7 @@ def cluster_trials(
     sizes: Sequence[int],
     seed: int,
     *,
+    scatter: Scatter | None = None,
     processes: int = 1,
 ) -> None:
     """Cluster the test trials of these sizes, unless there is a result with the same parameters."""
@@ -197,7 +202,7 @@ def cluster_trials(
             for trial in sorted((work / "test" / out.name).glob("*.npz")):
                 path = out / f"{trial.stem}.json"
                 if not path.exists() or json.loads(path.read_text())["params"] != params:
-                    tasks.append((_cluster, (method, params, compose, trial, path)))
+                    tasks.append((_cluster, (method, params, compose, scatter, trial, path)))
     _in_parallel(processes, tasks)
 
 
@@ -225,9 +230,14 @@ def as_many_sets(n_sets: int, d: int) -> int:
 
 
 def _cluster(
-    method: str, params: dict[str, Any], compose: Compose, trial_path: Path, out: Path
+    method: str,
+    params: dict[str, Any],
+    compose: Compose,
+    scatter: Scatter | None,
+    trial_path: Path,
+    out: Path,
 ) -> None:
-    trial = _read_trial(trial_path)
+    trial = _read_trial(trial_path, scatter)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         begin = time.process_time()
@@ -247,7 +257,7 @@ def _cluster(
 def _sets(method: str, params: dict[str, Any], compose: Compose, trial: Trial) -> SpeakerSets:
     if method == CENTROIDS:
         return _nearest_true(trial, compose, params["max_set_size"])
-    estimator = clustering.make(_backend(method), compose=compose, **params)
+    estimator = clustering.make(_backend(method), compose=compose, scatter=trial.scatter, **params)
     return estimator.fit(trial.rows, trial.truth if estimator.needs_truth else None).sets_
 
 

@@ -68,7 +68,7 @@ def test_one_channel_is_no_mix() -> None:
 
 
 def test_little_speech_is_told_with_what_was_heard() -> None:
-    # Four seconds of sound and the edges of 32 ms, of which the detector took a half; the rest is 40 dB quieter.
+    # Four seconds of sound, of which the detector took a half; the rest is 40 dB quieter.
     sound = noise(20.0, -40.0) * np.where((np.arange(20 * RATE) // RATE) % 5 == 2, 1.0, 0.01)
     note = told(recording(sound), np.array([[2.0, 2.5]]))
     assert note == (

@@ -61,10 +61,11 @@ def test_sets_that_are_too_many_are_not_looked_for():
 
 def test_the_monitor_keeps_histories_of_the_chosen_restarts():
     monitor = ConvergenceMonitor(3)
-    monitor.record(np.array([3.0, 2.0, 1.0]))
+    monitor.record(np.array([3.0, 2.0, 1.0]), np.arange(3))
     monitor.keep(np.array([0, 2]))
-    monitor.record(np.array([2.0, 0.5]))
-    np.testing.assert_array_equal(np.stack(monitor.history), [[3.0, 1.0], [2.0, 0.5]])
+    monitor.record(np.array([2.0, 0.5]), np.array([1]))  # the first one had settled
+    assert monitor.values(0).tolist() == [3.0]
+    assert monitor.values(1).tolist() == [1.0, 0.5]
     assert monitor.settled.shape == (2,)
 
 

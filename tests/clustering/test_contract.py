@@ -12,13 +12,20 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering import BACKENDS, describe, make
+from diarize.scatter import Axes, Scatter
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
 
 FAST = {"ckm": {"n_restarts": 8}, "dpgmm": {"n_iter": 20}}
 COMPOSING = {"ckm", "gcr", "cap"}  # the others may overlook mixtures
-COMMON = {"n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "random_state"}
+COMMON = {
+    "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "scatter",
+    "random_state",
+}  # fmt: skip
+
+AXES = Axes(np.zeros(5), np.eye(2, 5), np.eye(2), 2 * np.eye(2))
+SPEECH = Scatter(0.38, 25.0, axes=AXES)
 
 backends = pytest.mark.parametrize("name", sorted(BACKENDS))
 
@@ -119,7 +126,8 @@ def test_bounds_on_speakers_bind(name, make_world):
         ({"n_speakers": 5}, "5 speakers asked for, but there are only 4 rows"),
         ({"min_speakers": 5}, "only 4 rows"),
         ({"max_set_size": 0}, "max_set_size must be an integer of at least 1"),
-        ({"compose": None}, "max_set_size=2 needs a composition function"),
+        ({"scatter": 0.4}, "scatter must be a Scatter or None, got 0.4"),
+        ({"scatter": SPEECH}, "scatter is of vectors of 5 dimensions, but X has 4"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(name, params, reason):
@@ -127,6 +135,49 @@ def test_options_that_make_no_sense_are_refused(name, params, reason):
     with pytest.raises(ValueError, match=reason) as caught:
         fit(model, np.eye(4), [[0]] * 4)
     assert "\n" not in str(caught.value)
+
+
+@backends
+def test_a_composition_is_asked_for_where_it_is_used(name, make_world):
+    world = make_world(n=40)
+    model = build(name, compose=None, max_speakers=4)
+    if model.composes:
+        with pytest.raises(ValueError, match="max_set_size=2 needs a composition function"):
+            fit(model, world.rows, world.truth)
+        return
+
+    def never(a, b):
+        raise AssertionError("g was called")
+
+    given = fit(build(name, compose=never, max_speakers=4), world.rows, world.truth)
+    assert fit(model, world.rows, world.truth).sets_ == given.sets_
+
+
+@backends
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("p", [255, 256])
+def test_neither_width_nor_scale_says_what_rows_are(name, p, scale):
+    rng = np.random.default_rng(0)
+    centers, truth = unit(rng.normal(size=(4, p))), rng.integers(4, size=1000)
+    rows = scale * (centers[truth] + 0.05 / p**0.5 * rng.normal(size=(1000, p)))
+    model = fit(build(name, max_set_size=1), rows, SpeakerSets.from_labels(truth))
+    assert model.sets_ == SpeakerSets.from_labels(truth).by_first_appearance()
+
+
+@backends
+def test_unit_rows_of_unknown_scatter_are_no_voices(name):
+    if name == "links":
+        return  # its thresholds are cosines
+    if name == "dpgmm":
+        return  # so few rows are too little for its full covariances
+    rng = np.random.default_rng(0)
+    basis, truth = np.linalg.qr(rng.normal(size=(64, 5)))[0].T, rng.integers(4, size=400)
+    centers = unit(basis[0] + np.sqrt(0.0637) * basis[1:])  # at squared distances of 0.12
+    rows = unit(centers[truth] + np.sqrt(0.0004 / 64) * rng.normal(size=(400, 64)))
+    model = fit(build(name, max_set_size=1), rows, SpeakerSets.from_labels(truth))
+    assert model.sets_ == SpeakerSets.from_labels(truth).by_first_appearance()
+    voices = build(name, max_set_size=1, scatter=Scatter(0.38, 25.0))
+    assert needs_truth(voices) or fit(voices, rows).n_speakers_ == 1
 
 
 @backends

@@ -5,29 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diarize.clustering.selection import (
-    DIMENSION,
-    FLOOR,
-    ROWS_PER_OBSERVATION,
-    SCATTER,
-    Criterion,
-    search,
-)
+from diarize.clustering.selection import DIMENSION, FLOOR, Criterion, search
+from diarize.scatter import Scatter
+
+VOICES = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0, most_rows=400)
 
 
-def test_the_criterion_on_the_sphere_by_hand():
-    criterion = Criterion(n_rows=40, dimension=25.0, floor=0.0, on_sphere=True)
+def test_the_criterion_of_known_scatter_by_hand():
+    criterion = Criterion(n_rows=40, dimension=25.0, floor=0.0, scatter=VOICES)
     value = criterion(6.0, np.array([20.0, 0.0, 20.0]), 2)
     spread = 2 / 25 * 40 * np.log(2)
-    evidence = 2 * ROWS_PER_OBSERVATION * np.log(40 / ROWS_PER_OBSERVATION)
-    expected = 6.0 + SCATTER * (spread + evidence)
+    evidence = 2 * 3.0 * np.log(40 / 3.0)
+    expected = 6.0 + 0.38 * (spread + evidence)
     assert value == pytest.approx(expected)
-    twice = Criterion(40, 25.0, 0.0, True, penalty=2.0)(6.0, np.array([20.0, 20.0]), 2)
+    twice = Criterion(40, 25.0, 0.0, VOICES, penalty=2.0)(6.0, np.array([20.0, 20.0]), 2)
     assert twice == pytest.approx(2 * expected - 6.0)
 
 
-def test_the_criterion_elsewhere_by_hand():
-    criterion = Criterion(n_rows=40, dimension=4.0, floor=1e-9, on_sphere=False)
+def test_the_criterion_of_unknown_scatter_by_hand():
+    criterion = Criterion(n_rows=40, dimension=4.0, floor=1e-9)
     value = criterion(76.0, np.array([10.0, 30.0]), 2)
     entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
     expected = 40 * np.log(2) + 2 / 4 * 40 * entropy + 2 * np.log(40)
@@ -35,7 +31,7 @@ def test_the_criterion_elsewhere_by_hand():
 
 
 def test_no_scatter_is_no_reason_for_more_speakers():
-    flat = Criterion(n_rows=10, dimension=4.0, floor=1e-9, on_sphere=False)
+    flat = Criterion(n_rows=10, dimension=4.0, floor=1e-9)
     assert flat(0.0, np.array([10.0]), 1) < flat(0.0, np.array([5.0, 5.0]), 2)
     assert flat(0.0, np.ones(10), 10) == np.inf
     zeros = Criterion.of(np.zeros((3, 2)), 1.0)
@@ -44,18 +40,29 @@ def test_no_scatter_is_no_reason_for_more_speakers():
 
 def test_what_is_known_of_the_rows():
     rows = np.eye(400)[:30]
-    assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, FLOOR, True, 1.0)
+    assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, FLOOR, None, 1.0)
     assert Criterion.of(2 * rows[:, :3] + 1, 1.0).dimension == 3
-    assert not Criterion.of(2 * rows, 1.0).on_sphere
+    known = Scatter(0.2, 31.0)
+    assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0)
+    assert Criterion.of(2 * rows, 1.0, known).scatter is None  # it is of unit vectors
+
+
+def test_of_many_rows_those_are_believed_that_the_scatter_says():
+    halves = np.array([500.0, 500.0])
+    all_rows, some = Scatter(0.38, 25.0), Scatter(0.38, 25.0, most_rows=100)
+    spread = 2 / 25 * np.log(2)
+    for known, m in ((all_rows, 1000), (some, 100)):
+        value = Criterion(1000, 25.0, 0.0, known)(300.0, halves, 2)
+        assert value == pytest.approx(m * 0.3 + 0.38 * (m * spread + 2 * np.log(m)))
 
 
 def test_splitting_one_cloud_is_not_rewarded_at_any_size():
     generator = np.random.default_rng(0)
     for n in (20, 200, 2000):
-        scatter = generator.normal(size=(n, 64)) * np.sqrt(SCATTER / 64)
+        scatter = generator.normal(size=(n, 64)) * np.sqrt(VOICES.variance / 64)
         scatter = scatter[np.argsort(scatter[:, 0])]  # split along an axis, as well as one can
         halves = np.split(scatter, [n // 2])
-        criterion = Criterion(n, min(DIMENSION, 64.0), 0.0, True)
+        criterion = Criterion(n, 25.0, 0.0, VOICES)
         one = criterion(float(((scatter - scatter.mean(0)) ** 2).sum()), np.array([float(n)]), 1)
         ssd = float(sum(((h - h.mean(0)) ** 2).sum() for h in halves))
         assert one < criterion(ssd, np.array([n / 2, n / 2]), 2)

@@ -43,6 +43,18 @@ def test_a_truncated_file_is_refused(saved, keep):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("where", [0.3, 0.6, 0.999])
+def test_overwritten_weights_are_refused(saved, where):
+    _, path = saved
+    content = bytearray(path.read_bytes())
+    place = int(where * len(content)) // 4 * 4
+    content[place + 2] ^= 0x40  # another weight, as good as any
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"small\.safetensors: a damaged weights file") as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_file_for_something_else_is_refused(tmp_path):
     save_file({"weight": torch.zeros(3)}, tmp_path / "other.safetensors")
     with pytest.raises(InputError, match="not a compositional embedding"):

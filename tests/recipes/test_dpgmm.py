@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-
-import numpy as np
 
 
 def test_the_smoke_run(repo_root: Path, tmp_path: Path) -> None:
@@ -34,15 +30,3 @@ def test_the_smoke_run(repo_root: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert again.stdout == ""  # all was there
     assert (tmp_path / "scores.tsv").read_text().splitlines() == lines
-
-
-def test_axes_of_speakers(recipe_module: Callable[[str], ModuleType]) -> None:
-    module = recipe_module("dpgmm/reduction.py")
-    rng = np.random.default_rng(0)
-    places = 5 * rng.normal(size=(60, 30)) * (np.arange(30) < 20)
-    speakers = [place + rng.normal(size=(9, 30)) for place in places]
-    found = module.reduction(speakers)
-    assert found["axes"].shape == (20, 30) and found["mean"].shape == (30,)
-    assert np.allclose(found["axes"] @ found["axes"].T, np.eye(20), atol=1e-5)
-    assert np.abs(found["axes"][:, 20:]).max() < 0.3  # where speakers do not differ
-    assert np.allclose(found["within"], np.eye(20), atol=0.25)

@@ -22,6 +22,10 @@ from diarize.clustering.combination.greedy import assign
 from diarize.clustering.composition import Compose
 from diarize.clustering.gcr import GCR, most_base_clusters
 from diarize.clustering.selection import Criterion
+from diarize.scatter import Scatter
+
+KNOWN_SIGMA, SIGMA_SHARE = 0.1, 0.1
+"""sigma of unit vectors whose scatter is known, and of other rows as a share of their variance."""
 
 
 class CA(SampledClusterer):
@@ -38,9 +42,11 @@ class CA(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: g.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         sigma: variance of a cluster in each direction: a cluster must be nearer by
-            2 sigma log 2 in squared distance to be preferred to one with half of its rows. The
-            paper's 100 is for features of any length; 0: k-means.
+            2 sigma log 2 in squared distance to be preferred to one with half of its rows. None:
+            0.1 of unit vectors whose scatter is known, a tenth of their variance of other rows;
+            the paper's 100 is for features of any length; 0: k-means.
         threshold: of the reassignment, as for `gcr`.
         count_penalty: factor on the penalty of clusters when their number is inferred.
         max_iter: most steps.
@@ -56,7 +62,7 @@ class CA(SampledClusterer):
     n_iter_: int
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "sigma": (0.1, 0.0, 0.03, 0.06, 0.2),
+        "sigma": (None, 0.0, 0.03, 0.06, 0.1, 0.2),
         "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
@@ -69,7 +75,8 @@ class CA(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
-        sigma: float = 0.1,
+        scatter: Scatter | None = None,
+        sigma: float | None = None,
         threshold: float | None = None,
         count_penalty: float = 1.0,
         max_iter: int = 50,
@@ -82,6 +89,7 @@ class CA(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.sigma = sigma
@@ -92,8 +100,9 @@ class CA(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        for name in ("sigma", "count_penalty"):
-            check_number(name, getattr(self, name))
+        check_number("count_penalty", self.count_penalty)
+        if self.sigma is not None:
+            check_number("sigma", self.sigma)
         if self.threshold is not None:
             check_number("threshold", self.threshold)
         check_integer("max_iter", self.max_iter)
@@ -101,17 +110,21 @@ class CA(SampledClusterer):
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
-        criterion = Criterion.of(rows, self.count_penalty)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         reassignment = GCR(
             max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
         )
+        sigma = self.sigma
+        if sigma is None:
+            known = criterion.scatter is not None
+            sigma = KNOWN_SIGMA if known else SIGMA_SHARE * float(rows.var(axis=0).sum())
         tree = ward_tree(rows)
         most = min(most_base_clusters(self.max_set_size, bounds), len(rows))
         steps: dict[int, int] = {}  # for each number of clusters
 
         def clusterings() -> Iterator[Int64[np.ndarray, " n"]]:
             for k in range(bounds.low, most + 1):
-                labels, steps[k] = combine(rows, cut(tree, k), self.sigma, self.max_iter)
+                labels, steps[k] = combine(rows, cut(tree, k), sigma, self.max_iter)
                 yield labels
 
         # As many clusters as the fewest speakers need no reassignment: there is an answer.

@@ -19,13 +19,14 @@ from diarize.clustering.dpgmm.bounds import Counted
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.reduction import reduce_rows
 from diarize.clustering.gcr import GCR
+from diarize.scatter import Scatter
 
 
 class SpeakerDPGMM(SampledClusterer):
     """Dirichlet-process Gaussian mixture, whose clusters that others compose become sets of these.
 
-    The rows are reduced to 20 dimensions: those of the shipped embedding's dimension by the
-    principal axes of its training speakers, any other rows by their own. The sampler finds
+    The rows are reduced to 20 dimensions: by the axes along which speakers are known to differ
+    (`scatter`), or else by their own. The sampler finds
     clusters, mixtures included; greedy compositional reassignment (`gcr`) finds what they stand
     for. Where the number of speakers is given or bounded, it rules: more or fewer clusters are
     reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
@@ -37,6 +38,7 @@ class SpeakerDPGMM(SampledClusterer):
         max_speakers: largest number when inferred.
         max_set_size: d, most speakers in a set.
         compose: g.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
             Neighbouring windows share audio, so clusters must bring more evidence than if
             rows were independent; tuned on conversations of dev-a.
@@ -64,6 +66,7 @@ class SpeakerDPGMM(SampledClusterer):
         max_speakers: int | None = None,
         max_set_size: int = 2,
         compose: Compose | None = None,
+        scatter: Scatter | None = None,
         log_alpha: float = -40.0,
         init: str = "kmeans",
         n_iter: int = 100,
@@ -77,6 +80,7 @@ class SpeakerDPGMM(SampledClusterer):
             max_speakers=max_speakers,
             max_set_size=max_set_size,
             compose=compose,
+            scatter=scatter,
             random_state=random_state,
         )
         self.log_alpha = log_alpha
@@ -97,7 +101,7 @@ class SpeakerDPGMM(SampledClusterer):
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
-        reduced, prior = reduce_rows(rows)
+        reduced, prior = reduce_rows(rows, self.scatter)
         alpha = float(np.exp(self.log_alpha))
         mixture = DPGMM(
             alpha=alpha, prior=prior, init=self.init, n_iter=self.n_iter, random_state=generator

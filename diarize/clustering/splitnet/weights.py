@@ -11,6 +11,7 @@ import torch
 
 from diarize.clustering.splitnet.network import SplitNet, SplitNetConfig
 from diarize.shipped import models_folder
+from diarize.weights import require_whole, sealed
 
 CONFIG = "diarize.splitnet"  # key of the header under which the sizes stand
 DIMENSIONS = (2, 10, 20)
@@ -30,7 +31,7 @@ def packed(network: SplitNet) -> bytes:
         name: value.detach().to(torch.float16).contiguous()
         for name, value in network.state_dict().items()
     }
-    return save(tensors, metadata={CONFIG: json.dumps(asdict(network.config))})
+    return sealed(save(tensors, metadata={CONFIG: json.dumps(asdict(network.config))}))
 
 
 @cache
@@ -43,6 +44,7 @@ def load_splitnet(path: Path) -> SplitNet:
     from safetensors import SafetensorError, safe_open
 
     try:
+        require_whole(path)
         with safe_open(path, framework="pt") as file:
             header = (file.metadata() or {}).get(CONFIG)
             if header is None:

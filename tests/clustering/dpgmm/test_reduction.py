@@ -24,14 +24,17 @@ def test_other_rows_go_along_their_own_axes(n, p):
 def test_rows_of_the_shipped_embedding_go_along_the_axes_of_its_training():
     from diarize.embedding import load_model
 
-    p = load_model().config.dim
+    model = load_model()
+    p, known = model.config.dim, model.knowledge.scatter
     rows = np.random.default_rng(0).normal(size=(9, p)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    reduced, prior = reduce_rows(rows)
+    reduced, prior = reduce_rows(rows, known)
     assert reduced.shape == (9, AXES)
     prior.check()
     # The same row has the same coordinates in any company, and axes are orthonormal.
-    assert np.allclose(reduce_rows(rows[:2])[0], reduced[:2])
+    assert np.allclose(reduce_rows(rows[:2], known)[0], reduced[:2])
+    assert reduce_rows(rows)[0].shape != reduced.shape  # nobody has said whose rows they are
+    assert np.allclose(reduce_rows(3 * rows, known)[0], reduce_rows(3 * rows)[0])
     gaps = np.linalg.norm(rows[0] - rows[1]), np.linalg.norm(reduced[0] - reduced[1])
     assert gaps[1] <= gaps[0] + 1e-6
     # A voice scatters far less than voices do.

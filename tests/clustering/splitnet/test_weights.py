@@ -39,6 +39,15 @@ def test_files_that_are_no_weights_are_refused(tmp_path):
         load_splitnet(other)
 
 
+def test_overwritten_weights_are_refused(tmp_path):
+    content = bytearray(packed(SplitNet(SMALL)))
+    content[-20:-16] = b"\0\x3c\0\x3c"  # two ones
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged weights file"):
+        load_splitnet(path)
+
+
 @pytest.mark.parametrize("claim", [{"hidden": 400_000}, {"seeds": 10**12}, {"encoders": 10**9}])
 def test_sizes_that_a_file_does_not_hold_take_no_memory(claim, tmp_path):
     from safetensors.torch import save

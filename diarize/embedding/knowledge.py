@@ -1,0 +1,106 @@
+"""What is known of an embedding beside its weights, and travels with them in one file.
+
+Whoever lays windows, counts speakers, tells that two voices are one person's, or says how sure a
+turn is, goes by these numbers; another training of f and g has others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.scatter import Axes, Scatter
+
+KEY = "diarize.knowledge"
+"""Key of the weights file's header under which the numbers stand, as JSON."""
+
+PREFIX = "known."
+"""Before the names of the tensors in it that are no weights: the axes."""
+
+SCATTER = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0, most_rows=400)
+"""Tuned on simulated conversations of dev-a, windows of 2 s every 0.5 s, vectors of the embedding
+that ships."""
+
+
+LIMITS = (0.05, 10.0)
+"""Seconds that a window, or the distance between two, may have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """What is known of an embedding; the defaults are those of the one that ships.
+
+    Long windows tell voices apart, and a sparse grid of them is enough to find the speakers;
+    shorter ones on a finer grid tell when speakers change. Chosen on simulated conversations of
+    dev-a.
+
+    Attributes:
+        window, step: length of the windows that are clustered and distance between two, seconds.
+        fine_window, fine_step: the same of those that are decoded.
+        scatter: how the vectors of one voice scatter.
+        known: cosine from which on a speaker's centroid is taken for that of a person's clips.
+        same_person: cosine from which on the centroids of speakers found in two recordings are
+            taken for one person's. Both chosen on speakers of dev-a by
+            `recipes/conversations/known_voices.py`.
+        sharpness: per second and unit of squared distance; the probability of a sequence of sets is
+            exp(-sharpness * its cost).
+        slope, offset: a turn of which the decoding gives the share p to its speaker is right with
+            probability 1 / (1 + exp(-(slope * p + offset))). The three were chosen together on
+            conversations of dev-a by `recipes/conversations/reliability.py`.
+    """
+
+    window: float = 2.0
+    step: float = 0.5
+    fine_window: float = 1.4
+    fine_step: float = 0.2
+    scatter: Scatter = SCATTER
+    known: float = 0.65
+    same_person: float = 0.7
+    sharpness: float = 10.0
+    slope: float = 5.3
+    offset: float = -2.3
+
+    def __post_init__(self) -> None:
+        numbers = {name: value for name, value in vars(self).items() if name != "scatter"}
+        for name, value in numbers.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{name} is no number")
+            if not np.isfinite(value):
+                raise ValueError(f"{name} is not finite")
+        for name in ("window", "step", "fine_window", "fine_step"):
+            if not LIMITS[0] <= numbers[name] <= LIMITS[1]:
+                raise ValueError(f"{name} lies between {LIMITS[0]} and {LIMITS[1]} s")
+
+    def header(self) -> dict[str, str]:
+        """The numbers, as they stand in a weights file's header."""
+        numbers = asdict(replace(self, scatter=replace(self.scatter, axes=None)))
+        del numbers["scatter"]["axes"]
+        return {KEY: json.dumps(numbers)}
+
+    def tensors(self) -> dict[str, Float32[np.ndarray, "..."]]:
+        """The axes, as tensors of a weights file; none where they are not known."""
+        axes = self.scatter.axes
+        return {
+            PREFIX + name: np.ascontiguousarray(values, np.float32)
+            for name, values in ({} if axes is None else vars(axes)).items()
+        }
+
+    @classmethod
+    def read(cls, header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> Knowledge:
+        """What a weights file says; a file that says nothing is of the kind that ships.
+
+        Raises:
+            ValueError, TypeError: what it says cannot be.
+        """
+        numbers = dict(json.loads(header.get(KEY, "{}")))
+        named = {
+            name.removeprefix(PREFIX): values.astype(np.float64)
+            for name, values in tensors.items()
+            if name.startswith(PREFIX)
+        }
+        scatter = Scatter(**numbers.pop("scatter", asdict(SCATTER)))
+        return cls(**numbers, scatter=replace(scatter, axes=Axes(**named) if named else None))

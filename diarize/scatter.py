@@ -1,0 +1,63 @@
+"""How vectors of one speaker scatter, where that is known beforehand.
+
+An embedding knows it of its own vectors and brings it with its weights; a clustering is told, and
+knows of no embedding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float64
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """The directions in which speakers differ most, and how far one of them scatters along these.
+
+    Attributes:
+        mean: of all speakers.
+        axes: orthonormal, the one along which speakers differ most first.
+        within: covariance of one speaker's vectors along the axes.
+        total: covariance of all vectors along them.
+    """
+
+    mean: Float64[np.ndarray, " p"]
+    axes: Float64[np.ndarray, "d p"]
+    within: Float64[np.ndarray, "d d"]
+    total: Float64[np.ndarray, "d d"]
+
+    def __post_init__(self) -> None:
+        d, p = self.axes.shape
+        if not self.mean.shape == (p,) or not self.within.shape == self.total.shape == (d, d):
+            raise ValueError("axes, mean and covariances that do not fit each other")
+        if not all(np.isfinite(values).all() for values in vars(self).values()):
+            raise ValueError("axes that are not finite")
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """What is known of unit vectors that one speaker's lie around.
+
+    Attributes:
+        variance: sigma^2, mean squared distance from the speaker's centroid.
+        dimension: D, in how many dimensions they scatter.
+        rows_per_observation: r, how many neighbouring rows say as much as one that stands alone;
+            windows that share audio say little new.
+        most_rows: rows that are believed at most. Beyond them a recording says no more about how
+            alike two halves of one voice are, and a speaker must hold a share of it, however long
+            it is. None: all are.
+        axes: for clusterings that work in few dimensions; None: they are not known.
+    """
+
+    variance: float
+    dimension: float
+    rows_per_observation: float = 1.0
+    most_rows: int | None = None
+    axes: Axes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = (self.variance, self.dimension, self.rows_per_observation, self.most_rows or 1)
+        if not all(0 < number < np.inf for number in numbers):
+            raise ValueError(f"numbers of a scatter must be finite and above 0, got {numbers}")

@@ -1,0 +1,84 @@
+"""What is known of a trained model: how the vectors of its training voices scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.embedding import CompositionalEmbedding, Knowledge, embed_windows
+from diarize.embedding.knowledge import SCATTER
+from diarize.scatter import Axes
+from diarize.training.voices import Voices
+
+AXES = 20
+"""Directions that are kept, as in Winter, Dinari, Freifeld, section 5.2."""
+
+STEP = 1.0  # seconds between two windows
+MOST_WINDOWS = 32  # of one speaker, from the beginning of his speech
+
+LEAST_ROWS = 5 * AXES
+"""Windows beyond the first of each speaker from which on a covariance within speakers is one."""
+
+SHIPPED_WITHIN = 0.1595
+"""Mean squared distance of windows from their speaker's centroid, of the model that ships and its
+training voices. Windows of conversations scatter more (`SCATTER`): they hold pauses, other voices,
+rooms. Those of another model are taken to do so in the same proportion."""
+
+
+def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -> Knowledge:
+    """Say how the model's vectors scatter; all else is as it was.
+
+    Args:
+        model: f, trained.
+        voices: that it was trained on; the first of each speaker counts, which is he himself.
+        before: what is known without a measurement; all that is, where there are too few speakers.
+    """
+    first = np.unique(voices.speakers, return_index=True)[1]
+    vectors = [speaker_vectors(model, voices, int(voice), before.window) for voice in first]
+    vectors = [rows for rows in vectors if len(rows) > 1]
+    axes = axes_of(vectors)
+    if axes is None:
+        return before
+    within = float(np.mean([rows.var(axis=0, ddof=1).sum() for rows in vectors]))
+    variance = SCATTER.variance * within / SHIPPED_WITHIN
+    return replace(before, scatter=replace(before.scatter, variance=variance, axes=axes))
+
+
+def speaker_vectors(
+    model: CompositionalEmbedding, voices: Voices, voice: int, window: float
+) -> Float64[np.ndarray, "n p"]:
+    """Vectors of whole windows of a voice."""
+    samples = voices.stretch(voice)
+    seconds = min(len(samples) / SAMPLE_RATE, window + STEP * (MOST_WINDOWS - 1))
+    begins = np.arange(0.0, seconds - window + 1e-9, STEP)
+    windows = np.stack([begins, begins + window], axis=1)
+    return embed_windows(model, open_recording((samples, SAMPLE_RATE)), windows).astype(np.float64)
+
+
+def axes_of(speakers: Sequence[Float64[np.ndarray, "_ p"]]) -> Axes | None:
+    """The axes along which speakers differ most; every speaker weighs the same.
+
+    Args:
+        speakers: vectors of each, at least two.
+
+    Returns:
+        None where there are too few speakers or windows to tell, or speakers do not differ.
+    """
+    spare = sum(len(rows) - 1 for rows in speakers)
+    if len(speakers) <= AXES or spare < LEAST_ROWS:
+        return None
+    weights = np.concatenate([np.full(len(rows), 1 / len(rows)) for rows in speakers])[:, None]
+    rows = np.concatenate(speakers)
+    mean = (weights * rows).sum(axis=0) / weights.sum()
+    total = (weights * (rows - mean)).T @ (rows - mean) / weights.sum()
+    axes = np.linalg.eigh(total)[1][:, ::-1][:, :AXES].T
+    scatters = [(own - own.mean(axis=0)) @ axes.T for own in speakers]
+    within = np.mean([s.T @ s / (len(s) - 1) for s in scatters], axis=0)
+    along = axes @ total @ axes.T
+    if not np.linalg.eigvalsh(within)[0] > 0 or not np.trace(along) > np.trace(within):
+        return None
+    return Axes(mean, axes, within, along)

@@ -1,0 +1,24 @@
+"""What may be known of vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.scatter import Axes, Scatter
+
+
+@pytest.mark.parametrize("values", [(0.0, 25.0), (0.4, -1.0), (np.nan, 3.0), (0.4, 3.0, np.inf)])
+def test_numbers_that_cannot_be_are_refused(values: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="numbers of a scatter must be finite and above 0"):
+        Scatter(*values)
+
+
+def test_axes_fit_each_other() -> None:
+    good = {"mean": np.zeros(5), "axes": np.eye(2, 5), "within": np.eye(2), "total": np.eye(2)}
+    Axes(**good)
+    for name, value in (("mean", np.zeros(4)), ("within", np.eye(3)), ("axes", np.eye(3, 5))):
+        with pytest.raises((ValueError, TypeError)):  # the latter while shapes are checked
+            Axes(**{**good, name: value})
+    with pytest.raises(ValueError, match="not finite"):
+        Axes(**{**good, "total": np.full((2, 2), np.nan)})
