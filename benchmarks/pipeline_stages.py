@@ -101,7 +101,7 @@ def main(path: str) -> None:
             {
                 "stages": clock.total(),
                 "seconds": embedded.duration,
-                "heard.regions": float(np.diff(speech, axis=1).sum()),
+                "speech": float(np.diff(heard.regions, axis=1).sum()),
                 "speakers": len({line.split()[7] for line in text.splitlines()}),
             }
         )

@@ -244,7 +244,7 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     """
     from safetensors import SafetensorError, safe_open
 
-    shipped = models_folder() / f"{name}.safetensors"
+    shipped = models_folder() / "activity" / f"{name}.safetensors"
     path = shipped if shipped.is_file() else Path(name)
     if not path.is_file():
         raise InputError(f"{name}: no such weights of the activity network, and no such file")
