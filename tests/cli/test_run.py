@@ -74,6 +74,19 @@ def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) 
     assert all(0 < turn["confidence"] < 1 for turn in content["turns"])
 
 
+def test_results_tell_what_is_known_beside_the_turns(run: Run, talk: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told.rttm"
+    told.write_text("SPEAKER talk 1 1.0 2.0 <NA> <NA> a <NA> <NA>\n")
+    formats = [part for name in ("textgrid", "eaf", "json") for part in ("--format", name)]
+    out = tmp_path / "results"
+    options = ["--vad", told, "--num-speakers", 40, "--start", 0.5, "--end", 7]
+    assert run(talk, *options, *formats, "--out", out).status == 0
+    assert "\nxmax = 12.000\n" in (out / "talk.TextGrid").read_text()  # as the file itself
+    assert f'MEDIA_URL="{talk.absolute().as_uri()}"' in (out / "talk.eaf").read_text()
+    (note,) = json.loads((out / "talk.json").read_text())["notes"]
+    assert note.startswith("too short for 40 speakers")
+
+
 def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.srt"
     assert run(talk, "--vad", "none", "--num-speakers", 1, "--out", out).status == 0
