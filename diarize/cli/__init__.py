@@ -39,7 +39,6 @@ from diarize.cli import (
     tune,
 )
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
-from diarize.errors import InputError
 from diarize.version import __version__
 
 app = typer.Typer(
@@ -157,7 +156,7 @@ def run_command(arguments: Sequence[str]) -> int:
         if sys.flags.dev_mode:  # python -X dev -m diarize ...: for those who look for a bug
             raise
         status, line = explain(problem)
-        if isinstance(problem, InputError):
+        if isinstance(problem, ValueError):
             line = settings.with_origin(asked.get(settings.ASKED), line)
         error(line)
     return status

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diarize.cli.messages import note
-from diarize.cli.preset import PRESET, Context, overlay
+from diarize.cli.preset import PRESET, SPELLINGS, Context, overlay
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ ASKED = "diarize.asked"  # under which contexts hold the one whose options may c
 
 _ELSEWHERE = {"audio", "config", "help"}  # are no settings
 _VARIABLE = "DIARIZE_"  # begins the names of variables, which the rest of an option's name ends
+_BACKENDS = {option: name for name, option in SPELLINGS.items()}  # how backends call options
 _LIKE = 0.75  # how like an option's name must be to be what was meant; 1: it is the same
 
 
@@ -79,7 +80,9 @@ def with_origin(context: Any, line: str) -> str:
     origins = [
         origin(context, name)
         for name, value in context.params.items()
-        if name in spelled and isinstance(value, str | int | float) and str(value) in line
+        if (name in spelled or _BACKENDS.get(name, name) in spelled)
+        and isinstance(value, str | int | float)
+        and str(value) in line
     ]
     found = ", ".join(dict.fromkeys(filter(None, origins)))
     return f"{found}: {line}" if found else line
