@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from diarize.cli.messages import error, explain, note
+from diarize.cli.messages import error, explain, is_silent, note
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -140,7 +140,8 @@ def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> lis
         written.append(_write_page(result, page))
     for text in found.notes:
         note(f"{result.recording.label}: {text}")
-    print_summary(found, result.elapsed)
+    if not is_silent():
+        print_summary(found, result.elapsed)
     return written
 
 

@@ -93,6 +93,22 @@ def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: 
     assert out.read_text() == "1\n00:00:00,000 --> 00:00:12,000\n[SPEAKER_00]:\n"
 
 
+def test_quiet(run: Run, write_tone: Callable[..., Path], tmp_path: Path) -> None:
+    tone, reference = write_tone("tone.wav"), tmp_path / "truth.rttm"
+    reference.write_text(TALK)
+    options = ["--vad", "none", "--num-speakers", 9, "--reference", reference]
+    loud, quiet = run(tone, *options), run(tone, *options, "--quiet")
+    assert loud.err.count("note: ") == 2 and "real-time factor" in loud.err
+    assert (quiet.out, quiet.err) == (loud.out, "")
+    several = [tone, "missing.wav", "--vad", "none", "--out", tmp_path / "out", "-j", 2, "--quiet"]
+    assert run(*several).err.splitlines() == [
+        "diarize: error: missing.wav: no such file",
+        "diarize: error: 1 of 2 failed: missing.wav",
+    ]
+    assert results_in(tmp_path / "out") == ["tone.rttm"]
+    assert "real-time factor" in run(tone, "--vad", "none").err  # of one run alone
+
+
 def test_exclusive(run: Run, talk: Path, tmp_path: Path) -> None:
     reference = tmp_path / "reference.rttm"
     reference.write_text(TALK)
