@@ -25,6 +25,7 @@ from diarize.cli.run_options import (
     ClipsOption,
     CorrectionsOption,
     DaskOption,
+    DaskWaitOption,
     EndOption,
     ExportSpeakersOption,
     FormatOption,
@@ -43,6 +44,7 @@ from diarize.cli.run_options import (
     OutOption,
     OverlapOption,
     ParamOption,
+    QuietOption,
     ReferenceOption,
     ReportOption,
     StartOption,
@@ -103,7 +105,9 @@ def run(
     cache: CacheOption = None,
     jobs: JobsOption = 1,
     dask: DaskOption = None,
+    dask_wait: DaskWaitOption = 300.0,
     again: AgainOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Say who spoke when, also while people speak at the same time.
 
@@ -202,7 +206,9 @@ def run(
     if manifest is not None and not again and export_speakers is None:
         waiting = unfinished(work, entries, manifest)
     failures = Failures(several=len(entries) > 1)
-    results = run_batch(work, waiting, failures, jobs=jobs, dask=dask, manifest=manifest)
+    results = run_batch(
+        work, waiting, failures, jobs=jobs, dask=dask, dask_wait=dask_wait, manifest=manifest
+    )
     if link_speakers:
         thresholds = known_threshold, link_threshold
         results = deliver_linked(results, voices, work.options, targets, failures, thresholds)

@@ -10,6 +10,9 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.messages import silence
+from diarize.cli.preset import Context
+
 AudioArgument = Annotated[
     list[str],
     typer.Argument(
@@ -260,6 +263,33 @@ DaskOption = Annotated[
         metavar="ADDRESS",
         help="Let the workers of a Dask cluster hear the recordings; the address of its scheduler.",
         show_default="this machine",
+    ),
+]
+
+DaskWaitOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="--dask: how long to wait while the cluster has no workers.",
+    ),
+]
+
+
+def _take_quiet(context: Context, value: bool) -> bool:
+    if value:
+        context.with_resource(silence())
+    return value
+
+
+# Eager, so that what is said of other options is not said either.
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        is_eager=True,
+        callback=_take_quiet,
+        help="Write results and errors alone: no notes, no summaries, no progress.",
     ),
 ]
 
