@@ -66,7 +66,7 @@ def _times(fields: Any) -> tuple[float, float]:
         raise ValueError("no times 'offsets'")
     found = []
     for edge in ("from", "to"):
-        value = offsets.get(edge)
+        value: Any = offsets.get(edge)
         # bool is an int to Python, and true is no time
         if type(value) not in (int, float) or not 0 <= value <= 1000 * MAX_SECONDS:
             raise ValueError(f"'{edge}' of 'offsets' is no number of milliseconds")
