@@ -44,27 +44,41 @@ ParamOption = Annotated[
 VadOption = Annotated[
     str,
     typer.Option(
-        metavar="silero|none|FILE.rttm",
-        help="Where there is speech: detected, everywhere, or as a file says.",
+        metavar="network|silero|none|FILE.rttm",
+        help="Where there is speech: as our network or silero-vad hear it, everywhere, or as a "
+        "file says.",
     ),
 ]
 
 VadThresholdOption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="P", min=0.0, max=1.0, help="silero: probability from which on it is speech."
+        metavar="P",
+        min=0.0,
+        max=1.0,
+        help="Probability from which on it is speech.",
+        show_default="network 0.5, silero 0.1",
+    ),
+]
+
+VoicesOption = Annotated[
+    str,
+    typer.Option(
+        metavar="network|none",
+        help="Who says how many speak at each instant: our network, or nobody; then --overlap "
+        "alone keeps sets small.",
     ),
 ]
 
 MinSpeechOption = Annotated[
     float,
-    typer.Option(metavar="SECONDS", min=0.0, help="silero: shortest stretch of speech."),
+    typer.Option(metavar="SECONDS", min=0.0, help="network, silero: shortest stretch of speech."),
 ]
 
 MinSilenceOption = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", min=0.0, help="silero: shortest silence between two stretches."
+        metavar="SECONDS", min=0.0, help="network, silero: shortest silence between two stretches."
     ),
 ]
 
