@@ -13,7 +13,7 @@ from jaxtyping import Float64
 from diarize import clustering
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.cache import Cache, cache_key
+from diarize.cache import Cache, cache_key, version_of
 from diarize.corrections import Corrections
 from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
 from diarize.diarization import Diarization
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Float64[np.ndarray, "m 2"]]
 
+DETECTOR = "silero-vad"  # the distribution whose network finds speech, and whose version counts
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
 
@@ -292,7 +293,7 @@ class Diarizer:
             regions = activity
         elif self.cache is not None and isinstance(activity, SileroActivity):
             regions = self.cache.kept(
-                cache_key("speech", content, asdict(activity)),
+                cache_key("speech", content, asdict(activity), version_of(DETECTOR)),
                 lambda: activity(recording, hook),
             )
         else:

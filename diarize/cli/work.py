@@ -110,6 +110,8 @@ class Work:
         results: list[Result] = []
         before, problem = "", None
         try:
+            if entry.problem:
+                raise InputError(entry.problem)
             before = file_sha256(entry.source) if self.finishes else ""
             for recording in open_recordings(entry.source, self.channels, self.start, self.end):
                 with watch(recording) as hook:
@@ -169,7 +171,9 @@ class Work:
 
     def _options(self, entry: Entry) -> str:
         """A digest of all options, and of what files say of this input."""
+        from diarize.cache import version_of
         from diarize.embedding import pick_device
+        from diarize.pipeline import DETECTOR
 
         diarizer, targets = self.diarizer, self.targets
         activity = diarizer.activity
@@ -183,6 +187,7 @@ class Work:
             },
             "device": pick_device(diarizer.device),
             "activity": activity if is_dataclass(activity) else getattr(activity, "__name__", ""),
+            "detector": version_of(DETECTOR),
             "told": [{} if turns is None else _said(turns, entry) for turns in told],
             "known": None if self.known is None else _voices(self.known),
             "targets": {
