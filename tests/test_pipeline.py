@@ -265,6 +265,24 @@ def test_sets_of_a_reference() -> None:
     assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
 
 
+def test_speech_that_another_detector_found_is_not_taken(
+    tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    found = SileroActivity.__call__
+
+    def detect(self: SileroActivity, recording: Any, hook: Any = None) -> Any:
+        asked.append(recording.uri)
+        return found(self, recording, hook)
+
+    monkeypatch.setattr(SileroActivity, "__call__", detect)
+    diarizer = Diarizer(model=tiny_weights, device="cpu", cache=Cache(tmp_path))
+    for version, times in (("6.0", 1), ("6.0", 1), ("7.0", 2), ("6.0", 2)):
+        monkeypatch.setattr(diarize.cache, "version", lambda distribution, at=version: at)
+        diarizer(open_recording(talk, end=3.0))
+        assert len(asked) == times
+
+
 def test_a_cache_saves_the_front_end_and_changes_nothing(
     tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.activity.regions import clip_regions
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
+from diarize.cache import version_of
 from diarize.errors import InputError
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
 from diarize.files import atomic_output
@@ -206,7 +206,7 @@ class NetworkActivity:
         """All that the result depends on beside the recording, as JSON knows it."""
         options = {name: value for name, value in asdict(self).items() if name != "model"}
         weights = hashlib.sha256(find_counter(self.model).read_bytes()).hexdigest()
-        return ["network", options, weights, version("silero-vad")]
+        return ["network", options, weights, version_of("silero-vad")]
 
     def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
         """Listen to a recording.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from jaxtyping import Float32, Float64
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
 from diarize.activity.regions import clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE
+from diarize.cache import version_of
 from diarize.errors import InputError
 from diarize.threads import one_thread
 
@@ -69,7 +69,7 @@ class SileroActivity:
     @property
     def identity(self) -> list[Any]:
         """All that the result depends on beside the recording, as JSON knows it."""
-        return ["silero", asdict(self), version("silero-vad")]
+        return ["silero", asdict(self), version_of("silero-vad")]
 
     def __call__(
         self, recording: Recording, hook: Hook | None = None

@@ -131,7 +131,11 @@ class Session:
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
     ) -> None:
         """Take in blocks to the end of the source, or until somebody ends it."""
-        blocks = Blocks(source)
+        with contextlib.closing(Blocks(source)) as blocks:
+            self._follow(blocks, latency, interruption)
+        self.tell(self.diarizer.end())
+
+    def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
         diarizer = self.diarizer
         # When the sound of a block began, and seconds of sound at its end.
         arrived: deque[tuple[float, float]] = deque()
@@ -154,7 +158,6 @@ class Session:
             self.tell(turns)
             while arrived and arrived[0][1] <= diarizer.decided:
                 arrived.popleft()
-        self.tell(diarizer.end())
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""

@@ -179,7 +179,7 @@ def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
         What was found, nothing of which is written, and what a person should know of it.
     """
     worker = get_worker()
-    if not os.path.exists(entry.source):
+    if not entry.problem and not os.path.exists(entry.source):
         why = f"{entry.source}: no such file where {worker.address} runs"
         return Done.failed(entry, why), []
 

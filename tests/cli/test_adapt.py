@@ -90,7 +90,19 @@ def test_a_recording_of_one_person_teaches_nothing(
     assert "the adapted model is in" in result.err  # to which the sound was aligned
     monkeypatch.setattr(adaptation, "covariance_of", lambda _: None)
     result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
+    assert "note: not aligned: there is no second of speech to measure\n" in result.err
     assert "the unchanged model is in" in result.err
+
+
+def test_an_alignment_that_does_not_help_is_told_so(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the model that one began with were better than the aligned one.
+    monkeypatch.setattr(adaptation, "_surely_better", lambda before, after: True)
+    result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors", "--steps", 0)
+    assert "note: not aligned: by the first pass, windows were told apart worse after it\n" in (
+        result.err
+    )
 
 
 def test_what_cannot_be_used_is_refused(

@@ -150,6 +150,19 @@ def test_a_failing_input_does_not_stop_the_others(
     ]
 
 
+def test_an_empty_folder_does_not_stop_the_others(
+    run: Run, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    tone, empty, out = write_tone("tone.wav"), tmp_path / "empty", tmp_path / "out"
+    empty.mkdir()
+    result = run(empty, tone, "--vad", "none", "--out", out)
+    assert result.status == 1
+    assert results_in(out) == ["tone.rttm"]
+    assert f"diarize: error: {empty}: is a folder without recordings" in result.err
+    assert f"diarize: error: 1 of 2 failed: {empty}\n" in result.err
+    run(empty, "--vad", "none").assert_refused(empty, "is a folder without recordings")
+
+
 def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(
     run: Run, talk: Path, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
