@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from jaxtyping import Float32
 
@@ -31,33 +29,8 @@ UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds
 Counts = Float32[np.ndarray, "answers 4"]
 
 
-class LiveActivity(Protocol):
-    """What finds regions of speech in chunks of sound.
-
-    Attributes:
-        regions: as far as they are known.
-    """
-
-    regions: Regions
-
-    @property
-    def slowness(self) -> float:
-        """Seconds by which `regions.sure` may stay behind the sound, at most."""
-
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
-        """Hear the chunks that follow those of the last call.
-
-        Returns:
-            Probabilities of no, one, two, three or more voices in the instants that follow those of
-            the last call; none where nobody listens for that.
-        """
-
-    def finish(self, duration: float) -> Counts:
-        """There is no more sound; what is on stays on to the end."""
-
-
 class LiveSilero:
-    """Finds regions of speech as `SileroActivity` does."""
+    """Finds regions of speech as `SileroActivity` does, chunk after chunk."""
 
     def __init__(self, options: SileroActivity) -> None:
         self._network, self._level = SileroNetwork(), LiveLevel()
@@ -111,7 +84,12 @@ class LiveCounter:
         return UNHEARD + self._ahead * STEP_SECONDS + self.regions.slowness
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
-        """Hear the chunks that follow those of the last call."""
+        """Hear the chunks that follow those of the last call.
+
+        Returns:
+            Probabilities of no, one, two, three or more voices in the instants that follow those of
+            the last call, and whose look-ahead has come.
+        """
         levelled = np.clip(self._level(chunks), -1.0, 1.0)
         return self._answer(
             self._sliding.push(self._mel.push(levelled.reshape(-1)), self._silero(levelled))
@@ -132,7 +110,7 @@ class LiveCounter:
         return counts
 
 
-def hear_live(options: SileroActivity | NetworkActivity, spare: float) -> LiveActivity:
+def hear_live(options: SileroActivity | NetworkActivity, spare: float) -> LiveSilero | LiveCounter:
     """Make what hears in a stream.
 
     Args:

@@ -67,9 +67,7 @@ class Settler:
         estimator = self._make(len(coarse)).fit(coarse)
         names = self._match(estimator.sets_)
         whole = begin == 0
-        cells, sets = refine(
-            fine, cells, estimator, self._options, everybody=whole, voices=voices
-        )
+        cells, sets = refine(fine, cells, estimator, self._options, everybody=whole, voices=voices)
         least = self._least if whole else 0
         heard = turns(cells, sets, self._options, least, most=largest_set(estimator))
         found = list(by_sets(heard, begin, end))
