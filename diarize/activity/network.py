@@ -36,6 +36,7 @@ CONFIG = "diarize.activity"  # key of the header under which the configuration s
 DEFAULT_COUNTER = "voice-counter"
 STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
 STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
+WHOLE_STEPS = 4  # steps that five chunks of silero-vad cover, no more and no less
 SPAN = 1536  # steps, 61 s, that are answered at a time
 CONTEXT = 100  # steps, 4 s, heard on either side of them
 ROWS = 8  # spans that the network hears at once
@@ -83,19 +84,21 @@ class SlidingCounter:
 
     Args:
         counter: the network.
-        span: steps that are answered at a time.
+        span: steps that are answered at a time, whatever the sizes of the pieces; None: all whose
+            look-ahead has come.
         before, after: steps that are heard on either side of them.
         rows: spans that are answered at once.
     """
 
     def __init__(
-        self, counter: VoiceCounter, span: int, before: int, after: int, rows: int = 1
+        self, counter: VoiceCounter, span: int | None, before: int, after: int, rows: int = 1
     ) -> None:
         self._counter = counter
         self._span, self._before, self._after, self._rows = span, before, after, rows
         self._frames = np.zeros((0, N_MELS), np.float32)
-        self._speech = np.zeros(0, np.float32)  # all probabilities of silero-vad; 31 a second
+        self._speech = np.zeros(0, np.float32)  # probabilities of silero-vad
         self._first = 0  # step of the first frame that is held
+        self._spoken = 0  # step with which the first of these probabilities begins
         self._answered = 0  # steps
 
     def push(
@@ -125,14 +128,14 @@ class SlidingCounter:
 
     def _answer(self, least: int) -> Float32[np.ndarray, "answers 4"]:
         """Answer whole spans, at least so many at a time."""
-        known = min(self._end(), int(len(self._speech) * CHUNK // STEP_SAMPLES))
-        ready = (known - self._after - self._answered) // self._span
+        known = min(self._end(), self._spoken + len(self._speech) * CHUNK // STEP_SAMPLES)
+        span = self._span or max(1, known - self._after - self._answered)
+        ready = (known - self._after - self._answered) // span
         found = [np.zeros((0, MOST + 1), np.float32)]
         while ready >= least:
             count = min(ready, self._rows)
             spans = [
-                (self._answered + i * self._span, self._answered + (i + 1) * self._span)
-                for i in range(count)
+                (self._answered + i * span, self._answered + (i + 1) * span) for i in range(count)
             ]
             found.append(self._hear(spans, known))
             self._answered = spans[-1][1]
@@ -162,16 +165,19 @@ class SlidingCounter:
                 for a, b in stretches
             ]
         )
-        hints = np.stack([hints_of(self._speech, a, b - a) for a, b in stretches])
+        hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
         device = self._counter.mean.device
         logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
         return np.asarray(logits.softmax(dim=-1).cpu())
 
     def _forget(self) -> None:
-        """Let go of the frames that no further answer hears."""
+        """Let go of what no further answer hears."""
         first = max(self._first, self._answered - self._before)
         self._frames = self._frames[(first - self._first) * self._counter.config.stack :]
         self._first = first
+        spoken = first - first % WHOLE_STEPS
+        self._speech = self._speech[(spoken - self._spoken) * STEP_SAMPLES // CHUNK :]
+        self._spoken = spoken
 
 
 @dataclass(frozen=True, kw_only=True)

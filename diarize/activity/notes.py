@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, SILENCE, chunk_levels
-from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.cache import Cache, cache_key
 
@@ -36,7 +35,7 @@ def notes_on(
     Args:
         recording: in which speech was looked for.
         speech: the regions that were found, seconds.
-        activity: what found them; of silero-vad's the options are known.
+        activity: what found them; what is said depends on its `threshold`, if it has one.
         cache: where what is measured is kept; None: nowhere.
 
     Raises:
@@ -53,10 +52,11 @@ def notes_on(
         if cancelled is not None:
             return [cancelled]  # and what is not heard for that is no wonder
     seconds = float((speech[:, 1] - speech[:, 0]).sum())
-    if not isinstance(activity, SileroActivity) or seconds >= LITTLE * recording.duration:
+    threshold = getattr(activity, "threshold", None)  # None: speech was told, not looked for
+    if threshold is None or seconds >= LITTLE * recording.duration:
         return []
     measured = kept("levels", levels)
-    note = note_on_speech(measured, recording.start, speech, activity.threshold)
+    note = note_on_speech(measured, recording.start, speech, threshold)
     return [] if note is None else [note]
 
 

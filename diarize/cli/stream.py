@@ -21,6 +21,7 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+    from diarize.activity import NetworkActivity, SileroActivity
     from diarize.cli.sources import Pcm
 
 RATE = 16_000  # Hz
@@ -79,7 +80,8 @@ def stream(
             metavar="SECONDS",
             min=0.0,
             max=60.0,
-            help="From sound to line, at most; from 0.8 on, at low rates from more.",
+            help="From sound to line, at most; from 0.7 on, at low rates from more. Below 1.3 "
+            "the network hears less of what follows.",
         ),
     ] = 2.0,
     format: Annotated[
@@ -129,10 +131,23 @@ def stream(
             "-p", metavar="NAME=VALUE", help="Option of the live clustering, `links`; may repeat."
         ),
     ] = None,
+    vad: Annotated[
+        str,
+        typer.Option(
+            metavar="network|silero",
+            help="What finds speech: the network, which hears also how many speak, or silero-vad.",
+        ),
+    ] = "network",
     vad_threshold: Annotated[
-        float,
-        typer.Option(metavar="P", min=0.0, max=1.0, help="Probability from which on it is speech."),
-    ] = 0.4,
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0.0,
+            max=1.0,
+            help="Probability from which on it is speech.",
+            show_default="network: 0.5, silero: 0.1",
+        ),
+    ] = None,
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -144,7 +159,6 @@ def stream(
     that are "final" replace what was said before of their time. A last line says which final
     speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
     """
-    from diarize.activity import SileroActivity
     from diarize.cli.inputs import name_of
     from diarize.cli.listening import listen, make_sink
     from diarize.cli.messages import note
@@ -176,7 +190,7 @@ def stream(
         n_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
-        activity=SileroActivity(threshold=vad_threshold),
+        activity=_activity(vad, vad_threshold),
         model=model,
         device=device,
         seed=seed,
@@ -187,6 +201,15 @@ def stream(
     if pcm.left_over:
         note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
     raise typer.Exit(status)
+
+
+def _activity(vad: str, threshold: float | None) -> NetworkActivity | SileroActivity:
+    from diarize.activity import NetworkActivity, SileroActivity
+
+    kinds = {"network": NetworkActivity, "silero": SileroActivity}
+    if vad not in kinds:
+        raise InputError(f"vad {vad}: not one of {', '.join(kinds)}")
+    return kinds[vad]() if threshold is None else kinds[vad](threshold=threshold)
 
 
 def _check_source(audio: str, microphone: bool, raw: list[str]) -> None:

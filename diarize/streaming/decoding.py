@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from diarize.activity.counter import MOST
+from diarize.activity.counts import INSTANT, VoiceCounts
 from diarize.clustering.assignment import squared_distances
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.links import LiveCluster
+from diarize.refinement import count_costs
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions, cut_cells, decode, turns
@@ -16,7 +19,7 @@ Ids = frozenset[int]
 
 CONTEXT = 2.0  # seconds before what is decided that are remembered
 MOST_STATES = 200  # sets that are decoded among: of so many of the first clusters
-IMPOSSIBLE = 1e3  # cost of what was decided otherwise; squared distances are at most 4
+IMPOSSIBLE = 1e6  # cost of what was decided otherwise; squared distances are at most 4
 
 
 class LiveDecoder:
@@ -38,6 +41,8 @@ class LiveDecoder:
         self._compose, self._max_set_size, self._options = compose, max_set_size, options
         self._cells = np.zeros((0, 2))
         self._vectors = np.zeros((0, dimension))
+        self._counts = np.zeros((0, MOST + 1), np.float32)  # of voices, every 20 ms
+        self._first = 0  # instant of the first of these
         self._decided: list[Ids] = []  # of the first cells
         self._ids: tuple[int, ...] = ()
         self._states = SpeakerSets(np.zeros((0, 0), bool))
@@ -48,6 +53,10 @@ class LiveDecoder:
         """Take in the windows that follow those of the last call."""
         self._cells = np.concatenate([self._cells, cells])
         self._vectors = np.concatenate([self._vectors, vectors])
+
+    def hear(self, counts: Float32[np.ndarray, "n 4"]) -> None:
+        """Take in how many voices were heard in the instants that follow those of the last call."""
+        self._counts = np.concatenate([self._counts, counts])
 
     def know(self, clusters: list[LiveCluster]) -> None:
         """Decode among these from now on; at least one, the first ones where there are many."""
@@ -69,8 +78,12 @@ class LiveDecoder:
         """
         begin, self.until = self.until, max(until, self.until)
         if not len(self._cells) or self.until == begin:
+            self._forget()
             return []
-        costs = squared_distances(self._vectors, self._places)
+        voices = VoiceCounts(self._first * INSTANT, self._counts) if len(self._counts) else None
+        costs = squared_distances(self._vectors, self._places) + count_costs(
+            self._cells, self._states, self._options, voices
+        )
         sets = self._sets()
         states = {ids: state for state, ids in enumerate(sets)}
         bound = costs.copy()
@@ -98,3 +111,6 @@ class LiveDecoder:
         old = min(old, len(self._decided))
         self._cells, self._vectors = self._cells[old:], self._vectors[old:]
         self._decided = self._decided[old:]
+        needed = min([self.until, *self._cells[:1, 0]])
+        old = min(max(0, int(needed / INSTANT) - self._first), len(self._counts))
+        self._counts, self._first = self._counts[old:], self._first + old

@@ -12,19 +12,20 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize import clustering
-from diarize.activity import SileroActivity
 from diarize.activity.level import CHUNK, as_chunks
+from diarize.activity.network import NetworkActivity
+from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
 from diarize.streaming.cast import Cast
 from diarize.streaming.decoding import LiveDecoder
+from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.settling import shared_seconds
-from diarize.streaming.speech import LiveActivity
-from diarize.streaming.timing import plan
+from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn
 from diarize.streaming.windows import Cell, Frames, Lane, embed
 from diarize.threads import one_thread
@@ -43,7 +44,8 @@ class StreamingDiarizer:
     `push` takes sound in blocks of any size and says what has been decided meanwhile: who spoke in
     a stretch of time, at most `latency` seconds after its sound. What is said does not depend on
     the sizes of the blocks. `finish` clusters all that was heard as a recording is clustered, and
-    gives its turns. Memory does not grow with the sound but by the turns; vectors are kept on disk.
+    gives its turns. Memory does not grow with the sound but by the turns; what was heard is kept on
+    disk.
 
     Args:
         rate: of the samples, Hz.
@@ -54,7 +56,8 @@ class StreamingDiarizer:
             longer than so many seconds, the next pass is put off, with a RuntimeWarning at first.
         refine_backend: the clustering that does so.
         n_speakers, min_speakers, max_speakers: bind what is settled; None: inferred.
-        activity: how speech is found.
+        activity: how speech is found; None: `NetworkActivity()`, which hears also how many speak,
+            and looks ahead as far as the latency leaves time for, at most half a second.
         timeline: how turns are made of windows.
         model: name of a shipped model, or path of a weights file.
         device: "auto", "cpu" or "cuda".
@@ -82,7 +85,7 @@ class StreamingDiarizer:
         n_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
-        activity: SileroActivity | None = None,
+        activity: NetworkActivity | SileroActivity | None = None,
         timeline: TimelineOptions | None = None,
         model: str | Path = "lstm-compositional",
         device: str = "auto",
@@ -103,12 +106,14 @@ class StreamingDiarizer:
         }
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
-        self._activity = LiveActivity(activity or SileroActivity())
-        delay = resampling_delay(self._intake.rate)
         self.device = pick_device(device)
         self._model = load_model(model, self.device)
         known = self._model.knowledge
         step, fine_step = known.step, known.fine_step
+        delay = resampling_delay(self._intake.rate)
+        self._activity = hear_live(
+            activity or NetworkActivity(), time_to_hear(latency, delay) - fine_step
+        )
         self._timing = plan(latency, delay, self._activity.slowness + fine_step)
         self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
         self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
@@ -207,9 +212,9 @@ class StreamingDiarizer:
         self._heard += len(rest)
         with one_thread():
             if len(rest):
-                self._activity.push(as_chunks(rest))
+                self._count(self._activity.push(as_chunks(rest)))
                 self._frames.push(rest)
-            self._activity.finish(self._heard / SAMPLE_RATE)
+            self._count(self._activity.finish(self._heard / SAMPLE_RATE))
             self._frames.finish(self._model.config.stack)
             return said + self._say(math.inf)
 
@@ -243,7 +248,7 @@ class StreamingDiarizer:
         """Work on a hop of whole chunks."""
         self._heard += len(piece)
         with one_thread():
-            self._activity.push(as_chunks(piece))
+            self._count(self._activity.push(as_chunks(piece)))
             self._frames.push(piece)
             heard = self._heard / SAMPLE_RATE
             due = heard - self._timing.delay
@@ -259,10 +264,15 @@ class StreamingDiarizer:
                 self._hindsight.put_off()
         return said
 
+    def _count(self, counts: Counts) -> None:
+        """Take in how many voices were heard."""
+        self._decoder.hear(counts)
+        self._hindsight.counts.add(counts)
+
     def _say(self, until: float) -> list[Turn]:
         """Embed what can be embedded, and decide up to a time."""
         self._embed(until)
-        found = self._decoder.decide(min(until, self._fine.laid(self._activity.sure)))
+        found = self._decoder.decide(min(until, self._fine.laid(self._activity.regions.sure)))
         said = []
         for begin, end, ids in found:
             for cluster in sorted(ids):
@@ -274,11 +284,11 @@ class StreamingDiarizer:
 
     def _embed(self, due: float) -> None:
         """Embed the windows that are complete, or can wait no longer, in one go."""
-        activity, lanes = self._activity, (self._coarse, self._fine)
-        activity.regions = [
+        regions, lanes = self._activity.regions, (self._coarse, self._fine)
+        regions.found = [
             region
-            for region in activity.regions
-            if not all([lane.place(region, activity.sure) for lane in lanes])
+            for region in regions.found
+            if not all([lane.place(region, regions.sure) for lane in lanes])
         ]
         until = self._frames.until
         ready = [lane.ready(until, due) for lane in lanes]

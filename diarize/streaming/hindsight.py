@@ -1,4 +1,4 @@
-"""The past of a stream: its vectors, kept on disk, and the passes over them in a thread."""
+"""The past of a stream: what was heard, kept on disk, and the passes over it in a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.errors import InputError
-from diarize.streaming.history import Spool
+from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
@@ -36,6 +36,7 @@ class Hindsight:
     Attributes:
         coarse: windows that are clustered.
         fine: windows that are decoded.
+        counts: how many were heard, if somebody listened for that.
         turns: those that are settled.
 
     Raises:
@@ -66,7 +67,7 @@ class Hindsight:
         self._pass: Future[list[Stretch]] | None = None
         self._late = False  # whether a pass was ever put off
         self._worker: ThreadPoolExecutor | None = None
-        self.coarse, self.fine = Spool(dimension), Spool(dimension)
+        self.coarse, self.fine, self.counts = Spool(dimension), Spool(dimension), CountSpool()
         self.turns: list[Turn] = []
 
     @property
@@ -125,9 +126,12 @@ class Hindsight:
         if begin > 0:
             first = int(np.searchsorted(cells[:, 1], begin - REMEMBERED))
             cells, fine = cells[first:], fine[first:]
+        voices = self.counts.read(cells[0, 0]) if len(cells) else None
         self._settled_until = until
         self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
-        self._pass = self._worker.submit(self._settler.settle, coarse, cells, fine, begin, until)
+        self._pass = self._worker.submit(
+            self._settler.settle, coarse, cells, fine, begin, until, voices
+        )
 
     def _estimator(self, n_windows: int | None) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""

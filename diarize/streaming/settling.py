@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from diarize.activity.counts import VoiceCounts
 from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
@@ -47,6 +48,7 @@ class Settler:
         fine: Float32[np.ndarray, "n p"],
         begin: float,
         end: float,
+        voices: VoiceCounts | None = None,
     ) -> list[Stretch]:
         """Say who spoke from `begin` to `end`.
 
@@ -57,6 +59,7 @@ class Settler:
             fine: vectors of these windows.
             begin: seconds up to which all is settled.
             end: seconds up to which it shall be.
+            voices: how many were heard in these cells; None: nobody listened for that.
 
         Returns:
             Begin, end and speakers, in order; nothing where nobody speaks.
@@ -64,7 +67,7 @@ class Settler:
         estimator = self._make(len(coarse)).fit(coarse)
         names = self._match(estimator.sets_)
         whole = begin == 0
-        cells, sets = refine(fine, cells, estimator, self._options, everybody=whole)
+        cells, sets = refine(fine, cells, estimator, self._options, everybody=whole, voices=voices)
         least = self._least if whole else 0
         heard = turns(cells, sets, self._options, least, most=largest_set(estimator))
         found = list(by_sets(heard, begin, end))

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Float32
-
-from diarize.activity import SileroActivity
-from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroNetwork
-from diarize.streaming.loudness import LiveLevel
 
 
 @dataclass(eq=False)
@@ -20,41 +14,53 @@ class Region:
     end: float | None = None
 
 
-class LiveActivity:
-    """Finds regions of speech as `SileroActivity` does, chunk after chunk.
+class Regions:
+    """Makes regions of what is or is no speech, unit of time after unit of time.
+
+    Args:
+        unit: seconds for which one answer stands.
+        min_speech: seconds; shorter speech is dropped.
+        min_silence: seconds; shorter silence within speech is filled.
+        late: seconds by which an answer comes later than its sound.
+        before, after: seconds that are added to a run of speech at its beginning and at its end.
 
     Attributes:
-        regions: those found, in order; old ones are to be taken out by who has seen their end.
+        found: in order; old ones are to be taken out by who has seen their end.
         sure: seconds up to which it is settled where there is speech.
     """
 
-    def __init__(self, options: SileroActivity) -> None:
-        self._network = SileroNetwork()
-        self._level = LiveLevel()
-        self._threshold = options.threshold
-        self._min_speech = options.min_speech
-        self._pad = options.pad
-        self._after = options.pad - LATE_END  # from the end of a run to that of its region
-        # Padded regions that touch are one; neighbouring chunks have no silence between them.
-        self._min_silence = max(options.min_silence, self._pad + self._after, CHUNK_SECONDS / 2)
-        self._n_chunks = 0
+    def __init__(
+        self,
+        unit: float,
+        min_speech: float,
+        min_silence: float,
+        *,
+        late: float = 0.0,
+        before: float = 0.0,
+        after: float = 0.0,
+    ) -> None:
+        self._unit, self._min_speech, self._late = unit, min_speech, late
+        self._before, self._after = before, after
+        # Padded regions that touch are one; neighbouring units have no silence between them.
+        self._min_silence = max(min_silence, before + after, unit / 2)
+        self._n = 0
         self._on = False
         self._run: tuple[float, float] | None = None  # unpadded; its end is now while on
         self._open: Region | None = None  # of that run, once it is long enough
-        self.regions: list[Region] = []
+        self.found: list[Region] = []
         self.sure = 0.0
 
     @property
     def slowness(self) -> float:
-        """Seconds by which `sure` may stay behind the sound, at most."""
+        """Seconds by which `sure` may stay behind the answers, at most."""
         # Short speech, then silence, and neither is known to be long enough.
-        return LATENCY + max(self._pad, -self._after) + self._min_speech + self._min_silence
+        return self._late + max(self._before, -self._after) + self._min_speech + self._min_silence
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> None:
-        """Hear the chunks that follow those of the last call."""
-        for probability in self._network(self._level(chunks)).tolist():
-            self._hear(probability, self._n_chunks * CHUNK_SECONDS - LATENCY)
-            self._n_chunks += 1
+    def push(self, answers: Iterable[bool]) -> None:
+        """Take in whether there is speech in the units that follow those of the last call."""
+        for on in answers:
+            self._hear(on, self._n * self._unit - self._late)
+            self._n += 1
         self.sure = max(self.sure, self._settled())
 
     def finish(self, duration: float) -> None:
@@ -64,15 +70,15 @@ class LiveActivity:
             self._run = (begin, duration if self._on else end)
             self._confirm()
             self._close(duration if self._on else end + self._after)
-        for region in self.regions:
+        for region in self.found:
             region.end = duration if region.end is None else min(region.end, duration)
         self.sure = duration
 
-    def _hear(self, probability: float, begin: float) -> None:
-        """One chunk, whose sound is taken to begin at `begin`."""
-        self._on = probability >= self._threshold
-        end = begin + CHUNK_SECONDS
-        if self._on:
+    def _hear(self, on: bool, begin: float) -> None:
+        """One unit, whose sound is taken to begin at `begin`."""
+        self._on = on
+        end = begin + self._unit
+        if on:
             if self._run is not None and begin - self._run[1] >= self._min_silence - 1e-9:
                 self._close(self._run[1] + self._after)
             self._run = (begin if self._run is None else self._run[0], end)
@@ -84,8 +90,8 @@ class LiveActivity:
         assert self._run is not None
         begin, end = self._run
         if self._open is None and end - begin >= self._min_speech - 1e-9:
-            self._open = Region(max(0.0, begin - self._pad))
-            self.regions.append(self._open)
+            self._open = Region(max(0.0, begin - self._before))
+            self.found.append(self._open)
 
     def _close(self, end: float) -> None:
         if self._open is not None:
@@ -93,9 +99,9 @@ class LiveActivity:
         self._run = self._open = None
 
     def _settled(self) -> float:
-        now = self._n_chunks * CHUNK_SECONDS - LATENCY
+        now = self._n * self._unit - self._late
         if self._run is None:
-            return now - self._pad
+            return now - self._before
         if self._open is None:
-            return self._run[0] - self._pad
+            return self._run[0] - self._before
         return min(now, self._run[1] + self._after)  # it may have ended already

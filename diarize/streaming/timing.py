@@ -32,6 +32,17 @@ class Timing:
     piece: float
 
 
+def time_to_hear(latency: float, resampling: float) -> float:
+    """Seconds after which sound must be understood, if work is not to be done more often for it.
+
+    Args:
+        latency: seconds from sound to line.
+        resampling: seconds by which resampled sound comes later, at most.
+    """
+    bounded = _bounded(latency)
+    return bounded - resampling - MARGIN - min(bounded / HOPS, MOST_CHUNKS * CHUNK_SECONDS)
+
+
 def plan(latency: float, resampling: float, slowness: float) -> Timing:
     """Divide a latency.
 
@@ -43,7 +54,7 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
     Raises:
         InputError: the promise cannot be kept.
     """
-    bounded = latency if 0 < latency <= LONGEST else 0.0
+    bounded = _bounded(latency)
     spare = bounded - resampling - MARGIN - slowness
     chunks = int(min(bounded / HOPS, spare) / CHUNK_SECONDS + 1e-9)
     if chunks < 1:
@@ -55,3 +66,7 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
     hop = min(MOST_CHUNKS, chunks) * CHUNK
     delay = bounded - hop / SAMPLE_RATE - resampling - MARGIN
     return Timing(hop, delay, max(latency / 4, hop / SAMPLE_RATE))
+
+
+def _bounded(latency: float) -> float:
+    return latency if 0 < latency <= LONGEST else 0.0

@@ -5,18 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.activity import level
 from diarize.activity.level import (
     BLOCK_SECONDS,
     CHUNK,
     MAX_GAIN,
-    MAX_SPREAD,
     TARGET_LEVEL,
-    apply_gain,
     as_chunks,
     chunk_levels,
-    gain_curve,
-    measure_level,
+    gain_of,
+    measure_gain,
 )
 from diarize.audio import SAMPLE_RATE, open_recording
 
@@ -29,35 +26,43 @@ def noise(decibels: float, seconds: float, seed: int = 0) -> np.ndarray:
     return (wave * 10 ** (decibels / 20)).astype(np.float32)
 
 
-def decibels(factors: np.ndarray) -> np.ndarray:
-    return 20 * np.log10(factors)
+def measured(samples: np.ndarray) -> float:
+    """The gain of a recording, dB."""
+    return float(20 * np.log10(measure_gain(open_recording((samples, SAMPLE_RATE)))))
 
 
 @pytest.mark.parametrize("recorded", [-5.0, -35.0, -50.0, -70.0])
 def test_the_gain_leads_to_the_common_level(recorded: float) -> None:
-    gain = measure_level(open_recording((noise(recorded, 5), SAMPLE_RATE)))
-    assert gain == pytest.approx(TARGET_LEVEL - recorded, abs=1.0)
+    assert measured(noise(recorded, 5)) == pytest.approx(TARGET_LEVEL - recorded, abs=1.0)
 
 
 def test_silence_has_no_gain_and_what_is_hardly_there_a_bounded_one() -> None:
-    assert measure_level(open_recording((np.zeros(50_000), SAMPLE_RATE))) == 0.0
-    assert measure_level(open_recording((noise(-90, 5), SAMPLE_RATE))) == MAX_GAIN
-    assert (gain_curve(np.full(70, -150.0, np.float32)) == 1.0).all()
+    assert measured(np.zeros(50_000)) == 0.0
+    assert measured(noise(-90, 5)) == pytest.approx(MAX_GAIN)
+    assert gain_of(np.full(70, -150.0, np.float32)) == 1.0
+    assert gain_of(np.zeros(0, np.float32)) == 1.0
 
 
 def test_pauses_and_single_knocks_do_not_count() -> None:
     wave = np.concatenate([np.zeros(9 * SAMPLE_RATE, np.float32), noise(-40, 3)])
     wave[1000:1200] = 1.0
-    gain = measure_level(open_recording((wave, SAMPLE_RATE)))
-    assert gain == pytest.approx(TARGET_LEVEL + 40, abs=1.5)
+    assert measured(wave) == pytest.approx(TARGET_LEVEL + 40, abs=1.5)
 
 
 def test_a_long_silence_does_not_change_the_level() -> None:
     """Twelve seconds of speech in six minutes of a quiet room: the level is the speech's."""
     speech = noise(-30, 12)
     quiet = np.concatenate([speech, noise(-75, 360)])
-    gains = [measure_level(open_recording((x, SAMPLE_RATE))) for x in (speech, quiet)]
-    assert gains[0] == pytest.approx(gains[1], abs=0.2)
+    assert measured(speech) == pytest.approx(measured(quiet), abs=0.2)
+
+
+def test_the_loud_have_the_word() -> None:
+    """One gain from beginning to end: a far speaker, and a pause, are not raised beside a near one.
+
+    In real meetings a gain that follows the level over seconds costs more speech than it finds.
+    """
+    near, far = (np.full(round(20 * SECOND), level, np.float32) for level in (-20, -38))
+    assert 20 * np.log10(gain_of(np.concatenate([near, far]))) == pytest.approx(TARGET_LEVEL + 20)
 
 
 def test_levels_by_hand() -> None:
@@ -66,6 +71,7 @@ def test_levels_by_hand() -> None:
     wave[2 * CHUNK :] = 1.0  # 100 of 512 samples: -7.1 dB
     levels = chunk_levels(iter([wave]))
     assert levels == pytest.approx([-20.0, -150.0, 10 * np.log10(100 / 512)], abs=1e-3)
+    assert chunk_levels(iter([])).shape == (0,)
 
 
 def test_blocks_are_whole_chunks_so_levels_do_not_depend_on_them() -> None:
@@ -76,39 +82,13 @@ def test_blocks_are_whole_chunks_so_levels_do_not_depend_on_them() -> None:
     assert np.array_equal(chunk_levels(iter([wave])), chunk_levels(iter([wave[:cut], wave[cut:]])))
 
 
-def test_near_and_far_speakers_come_to_one_level() -> None:
-    levels = np.repeat(np.float32([-20, -38]), round(20 * SECOND))
-    gain = decibels(gain_curve(levels))
-    assert gain[round(10 * SECOND)] == pytest.approx(TARGET_LEVEL + 20, abs=0.1)
-    assert gain[round(30 * SECOND)] == pytest.approx(TARGET_LEVEL + 38, abs=0.1)
-    assert np.abs(np.diff(gain)).max() < 1.0  # no steps: at most 1 dB in 32 ms
-
-
-def test_quiet_rooms_are_raised_by_a_bounded_amount_only() -> None:
-    levels = np.repeat(np.float32([-30, -75]), round(30 * SECOND))
-    gain = decibels(gain_curve(levels))
-    assert gain.max() == pytest.approx(TARGET_LEVEL + 30 + MAX_SPREAD, abs=0.01)
-
-
-@given(
-    st.lists(st.floats(-150, 100, width=32), min_size=1, max_size=400),
-    st.integers(-2, 2),
-)
-def test_the_curve_has_an_edge_more_than_chunks_and_keeps_its_bounds(
-    values: list[float], shift: int
-) -> None:
+@given(st.lists(st.floats(-150, 100, width=32), max_size=400))
+def test_the_gain_keeps_its_bound(values: list[float]) -> None:
     levels = np.array(values, np.float32)
-    factors = gain_curve(levels)
-    assert factors.shape == (len(levels) + 1,)
-    assert np.isfinite(factors).all() and (factors > 0).all()
-    assert decibels(factors).max() <= MAX_GAIN + 1e-3
-
-
-def test_factors_run_straight_between_the_edges() -> None:
-    chunks = np.ones((2, CHUNK), np.float32)
-    gained = apply_gain(chunks, np.float32([1.0, 3.0, 2.0])).reshape(-1)
-    assert gained[[0, CHUNK // 2, CHUNK, CHUNK + CHUNK // 2]] == pytest.approx([1, 2, 3, 2.5])
-    assert gained.dtype == np.float32
+    gain = gain_of(levels)
+    assert 0 < gain <= 10 ** (MAX_GAIN / 20) * (1 + 1e-6)
+    if (levels > -80 + 1e-3).any():  # the loudest comes to the common level or above it
+        assert 20 * np.log10(gain) >= TARGET_LEVEL - levels.max() - 1e-3
 
 
 @given(st.integers(0, 3 * CHUNK))
@@ -116,8 +96,3 @@ def test_chunks_are_filled_up_with_zeros(length: int) -> None:
     chunks = as_chunks(np.ones(length, np.float32))
     assert chunks.shape == (-(-length // CHUNK), CHUNK)
     assert chunks.sum() == length
-
-
-def test_the_window_is_odd_and_longer_than_the_hop() -> None:
-    assert level.WINDOW % 2 == 1
-    assert level.WINDOW > level.HOP

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.activity import SileroActivity, whole
+from diarize.activity import NetworkActivity, SileroActivity, whole
 from diarize.activity.notes import channel_powers, note_on_channels, note_on_speech, notes_on
 from diarize.audio import Recording, open_recording
 from diarize.cache import Cache
@@ -73,10 +73,12 @@ def test_little_speech_is_told_with_what_was_heard() -> None:
     note = told(recording(sound), np.array([[2.0, 2.5]]))
     assert note == (
         "of 4.1 s in which sound is heard (loud parts at -40 dBFS), 0.5 s were taken for speech; "
-        "a --vad-threshold below 0.4 takes more, --vad none takes all"
+        "a --vad-threshold below 0.1 takes more, --vad none takes all"
     )
     most = np.array([[2.0, 3.0], [7.0, 8.0], [12.0, 13.0], [17.0, 17.5]])
     assert notes_on(recording(sound), most, SileroActivity()) == []
+    (by_network,) = notes_on(recording(sound), np.array([[2.0, 2.5]]), NetworkActivity())
+    assert by_network == note.replace("below 0.1", "below 0.5")
     later = recording(sound, start=10.0)
     assert notes_on(later, np.array([[12.0, 13.0]]), SileroActivity()) == []
     assert "of 2.1 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 import soundfile
 
+from diarize.activity import NetworkActivity, SileroActivity
 from diarize.cli import stream
 from diarize.formats import read_rttm
 from diarize.streaming import StreamingDiarizer
@@ -91,6 +92,8 @@ def test_channels_are_mixed_down(cli: Cli, pipe: Callable[[bytes], None], pcm: b
         (["--latency", "0.1"], ["cannot be promised"]),
         (["--sample-format", "s24"], ["s24", "not one of"]),
         (["--format", "xml"], ["xml", "not one of"]),
+        (["--vad", "none"], ["vad none", "not one of network, silero"]),
+        (["--vad-threshold", "0"], ["the activity threshold lies between 0 and 1"]),
         (["--refine-backend", "oracle"], ["true turns"]),
         (["-p", "T_x=1"], ["T_x"]),
         (["-p", "max_set_size=1"], ["--max-set-size"]),
@@ -141,6 +144,16 @@ def test_the_defaults_are_the_librarys() -> None:
     for name in ("latency", "max_set_size", "refine", "refine_backend", "model", "device", "seed"):
         assert own[name].default == library[name].default, name
     assert library["rate"].default == stream.RATE
+
+
+def test_what_hears() -> None:
+    assert stream._activity("network", None) == NetworkActivity()
+    assert stream._activity("silero", None) == SileroActivity()
+    assert stream._activity("silero", 0.3) == SileroActivity(threshold=0.3)
+    hints = get_type_hints(stream.stream, include_extras=True)
+    told = hints["vad_threshold"].__metadata__[0].show_default
+    defaults = NetworkActivity().threshold, SileroActivity().threshold
+    assert told == "network: {:g}, silero: {:g}".format(*defaults)
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from diarize.clustering.assignment import to_sphere
 from diarize.clustering.links import LiveCluster
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
 from diarize.timeline import TimelineOptions
@@ -59,6 +60,29 @@ def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
         made.add(cells(0, 7), np.stack([unit(0)] * 3 + [unit(1)] + [unit(0)] * 3))
         found = made.decide(2.0)
         assert sum(e - b for b, e, ids in found if len(ids) > 1) == overlapped
+
+
+def test_how_many_were_heard_decides_where_voices_do_not() -> None:
+    """Half-way between one voice and both, what was heard has the word."""
+    middle = to_sphere(unit(0) + unit(0, 1))
+    for n, expected in ((0, {7}), (1, {7}), (2, {3, 7})):
+        made = decoder()
+        made.add(cells(0, 5), np.stack([middle] * 5).astype(np.float32))
+        if n:
+            made.hear(np.tile(np.eye(4, dtype=np.float32)[n], (60, 1)))
+        assert made.decide(1.0) == [(0.0, 1.0, expected)]
+
+
+def test_counts_are_forgotten_with_their_cells() -> None:
+    made, one = decoder(), np.eye(4, dtype=np.float32)[1]
+    for i in range(100):
+        made.hear(np.tile(one, (10, 1)))
+        if i < 50:  # then there is silence
+            made.add(cells(0.2 * i, 1), unit(0)[None])
+        made.decide(0.2 * i)
+        assert len(made._counts) <= (CONTEXT + 1) / 0.02
+        assert made._first + len(made._counts) == 10 * (i + 1)
+    assert len(made._counts) <= 20
 
 
 def test_silence_is_passed_over() -> None:

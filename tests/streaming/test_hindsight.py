@@ -49,6 +49,21 @@ def test_all_is_settled_at_the_end() -> None:
     assert set(stream.voices) == set(names)
 
 
+def test_a_pass_goes_by_how_many_were_heard() -> None:
+    """Two voices so near each other's mean that nothing else tells whether both speak."""
+    for heard, most in ((1, 1), (2, 2)):
+        stream = Hindsight(
+            "ckm", COMMON | {"max_set_size": 2}, FREE | {"n_speakers": 2}, TimelineOptions(), 4
+        )
+        hear(stream, 0, 40)
+        middle = mean(np.eye(4)[0], mean(np.eye(4)[0], np.eye(4)[1])).astype(np.float32)
+        stream.fine.add(np.array([[40.0, 41.0]]), middle[None])
+        stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[1], (40 * 50, 1)))
+        stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[heard], (50, 1)))
+        stream.finish()
+        assert len(stream.turns[-1].speakers) == most
+
+
 def test_a_pass_settles_what_is_older_than_its_interval() -> None:
     stream = hindsight(refine=15.0)
     hear(stream, 0, 30)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diarize.streaming.history import Said, Spool
+from diarize.streaming.history import CountSpool, Said, Spool
 
 
 def test_windows_come_back() -> None:
@@ -19,7 +19,23 @@ def test_windows_come_back() -> None:
     assert len(spool.read(5)[0]) == 0
 
 
+def test_counts_come_back() -> None:
+    spool, rng = CountSpool(), np.random.default_rng(0)
+    counts = rng.dirichlet([0.1] * 4, 100).astype(np.float32)
+    for part in (counts[:30], counts[:0], counts[30:]):
+        spool.add(part)
+    voices = spool.read()
+    assert voices is not None and voices.start == 0
+    assert np.allclose(voices.probabilities, counts, atol=1e-3)
+    late = spool.read(1.0)
+    assert late is not None and late.start == 1.0
+    assert np.array_equal(late.probabilities, voices.probabilities[50:])
+    cells = np.array([[1.1, 1.3], [1.3, 1.9]])
+    assert np.allclose(late.surprise(cells, 3), voices.surprise(cells, 3))
+
+
 def test_nothing_was_kept() -> None:
+    assert CountSpool().read() is None
     cells, vectors = Spool(8).read()
     assert cells.shape == (0, 2) and vectors.shape == (0, 8)
 

@@ -1,0 +1,124 @@
+"""Where there is speech and of how many, while the sound comes: the activities of a recording."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.activity.counter import MOST
+from diarize.activity.counts import INSTANT
+from diarize.activity.network import (
+    STEP_SAMPLES,
+    STEP_SECONDS,
+    LogMelStream,
+    NetworkActivity,
+    SlidingCounter,
+    load_counter,
+)
+from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
+from diarize.audio import SAMPLE_RATE
+from diarize.features import N_FFT, STEP
+from diarize.streaming.loudness import LiveLevel
+from diarize.streaming.speech import Regions
+
+BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
+MOST_AHEAD = 12  # steps, 0.48 s, that it hears after them
+# A step is heard once its last frame is there, and the sound under the second half of that.
+UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds
+
+Counts = Float32[np.ndarray, "answers 4"]
+
+
+class LiveSilero:
+    """Finds regions of speech as `SileroActivity` does, chunk after chunk."""
+
+    def __init__(self, options: SileroActivity) -> None:
+        self._network, self._level = SileroNetwork(), LiveLevel()
+        self._threshold = options.threshold
+        self.regions = Regions(
+            CHUNK_SECONDS,
+            options.min_speech,
+            options.min_silence,
+            late=LATENCY,
+            before=options.pad,
+            after=options.pad - LATE_END,
+        )
+
+    @property
+    def slowness(self) -> float:
+        """Seconds by which `regions.sure` may stay behind the sound, at most."""
+        return self.regions.slowness
+
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
+        """Hear the chunks that follow those of the last call; nobody counts voices."""
+        speech = self._network(self._level(chunks))
+        self.regions.push((speech >= self._threshold).tolist())
+        return np.zeros((0, MOST + 1), np.float32)
+
+    def finish(self, duration: float) -> Counts:
+        """There is no more sound; what is on stays on to the end."""
+        self.regions.finish(duration)
+        return np.zeros((0, MOST + 1), np.float32)
+
+
+class LiveCounter:
+    """Hears how many speak as `NetworkActivity` does, but not all that follows.
+
+    Args:
+        options: as of a recording.
+        ahead: steps of 40 ms that are heard after those that are answered.
+    """
+
+    def __init__(self, options: NetworkActivity, ahead: int = MOST_AHEAD) -> None:
+        self._level, self._silero, self._mel = LiveLevel(), SileroNetwork(), LogMelStream()
+        # All that can be answered is answered at once: the fewest runs of the network.
+        self._sliding = SlidingCounter(load_counter(options.model), None, BEHIND, ahead)
+        self._ahead = ahead
+        self._threshold = options.threshold
+        self._answered = 0  # instants
+        self.regions = Regions(INSTANT, options.min_speech, options.min_silence)
+
+    @property
+    def slowness(self) -> float:
+        """Seconds by which `regions.sure` may stay behind the sound, at most."""
+        return UNHEARD + self._ahead * STEP_SECONDS + self.regions.slowness
+
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
+        """Hear the chunks that follow those of the last call.
+
+        Returns:
+            Probabilities of no, one, two, three or more voices in the instants that follow those of
+            the last call, and whose look-ahead has come.
+        """
+        levelled = np.clip(self._level(chunks), -1.0, 1.0)
+        return self._answer(
+            self._sliding.push(self._mel.push(levelled.reshape(-1)), self._silero(levelled))
+        )
+
+    def finish(self, duration: float) -> Counts:
+        """There is no more sound; what is on stays on to the end."""
+        last = self._sliding.push(self._mel.finish(), np.zeros(0, np.float32))
+        left = np.concatenate([last, self._sliding.finish()])
+        n = int(np.ceil(duration / INSTANT - 1e-6)) - self._answered
+        counts = self._answer(left[: max(0, n)])
+        self.regions.finish(duration)
+        return counts
+
+    def _answer(self, counts: Counts) -> Counts:
+        self._answered += len(counts)
+        self.regions.push((1 - counts[:, 0] >= self._threshold).tolist())
+        return counts
+
+
+def hear_live(options: SileroActivity | NetworkActivity, spare: float) -> LiveSilero | LiveCounter:
+    """Make what hears in a stream.
+
+    Args:
+        options: of the activity.
+        spare: seconds after which speech must be known for good. The network looks ahead as far as
+            this leaves time for, and at most 0.48 s.
+    """
+    if isinstance(options, SileroActivity):
+        return LiveSilero(options)
+    ahead = int((spare - LiveCounter(options, 0).slowness) / STEP_SECONDS + 1e-9)
+    return LiveCounter(options, min(max(ahead, 0), MOST_AHEAD))

@@ -1,0 +1,132 @@
+"""What hears in a stream, against what hears a whole recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from diarize.activity import NetworkActivity, SileroActivity
+from diarize.activity.level import CHUNK, as_chunks, measure_gain
+from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.streaming.hearing import MOST_AHEAD, LiveCounter, LiveSilero, hear_live
+
+HOP = 7 * CHUNK
+ACTIVITIES = [NetworkActivity(), SileroActivity()]
+
+
+def hear(activity: LiveCounter | LiveSilero, samples: np.ndarray, hop: int = HOP) -> np.ndarray:
+    """All counts; it is finished then."""
+    parts = [
+        activity.push(as_chunks(samples[first : first + hop]))
+        for first in range(0, len(samples), hop)
+    ]
+    return np.concatenate([*parts, activity.finish(len(samples) / SAMPLE_RATE)])
+
+
+@pytest.fixture(scope="module")
+def conversation(repo_root: Path) -> np.ndarray:
+    """Half a minute of the conversation that ships, people at once included."""
+    recording = open_recording(repo_root / "egs" / "conversation.ogg", end=30.0)
+    return np.concatenate(list(recording.blocks()))
+
+
+@pytest.mark.parametrize(("ahead", "differing"), [(MOST_AHEAD, 0.05), (1, 0.09)])
+def test_counts_are_those_of_a_recording_but_for_the_look_ahead(
+    conversation: np.ndarray, ahead: int, differing: float
+) -> None:
+    recording = open_recording((conversation, SAMPLE_RATE))
+    gain = np.float32(measure_gain(recording))
+    heard = NetworkActivity()(recording)
+    assert heard.voices is not None
+    live = LiveCounter(NetworkActivity(), ahead)
+    live._level = lambda chunks: chunks * gain  # type: ignore[assignment]
+    counts = hear(live, conversation)
+    expected = heard.voices.probabilities
+    assert counts.shape == expected.shape
+    assert np.abs(counts - expected).mean() < differing
+    assert (counts.argmax(axis=1) != expected.argmax(axis=1)).mean() < differing
+    speech, spoken = counts[:, 0] <= 0.5, expected[:, 0] <= 0.5
+    assert (speech != spoken).mean() < differing / 2
+
+
+def test_with_all_that_follows_counts_are_those_of_a_recording(talk: Path) -> None:
+    """Half of the conversation fits into what is heard before, and nothing is answered early."""
+    samples = soundfile.read(talk, dtype="float32")[0][: 3 * SAMPLE_RATE]
+    recording = open_recording((samples, SAMPLE_RATE))
+    gain = np.float32(measure_gain(recording))
+    heard = NetworkActivity()(recording)
+    live = LiveCounter(NetworkActivity(), ahead=100)
+    live._level = lambda chunks: chunks * gain  # type: ignore[assignment]
+    counts = hear(live, samples)
+    assert heard.voices is not None
+    # The last chunk is filled up with silence, which the network hears.
+    assert np.allclose(counts[:-25], heard.voices.probabilities[:-25], atol=0.02)
+    found = np.array([(region.start, region.end) for region in live.regions.found])
+    assert found == pytest.approx(heard.regions, abs=0.041)
+
+
+@pytest.mark.parametrize("hop", [1, 3, 16])
+@pytest.mark.parametrize("ahead", [0, 5, MOST_AHEAD])
+def test_what_is_sure_is_so_slow_at_most(hop: int, ahead: int) -> None:
+    """Also where there is speech all the time, and where there is none."""
+    rng = np.random.default_rng(0)
+    for options in ({}, {"threshold": 1e-9}):
+        live = LiveCounter(NetworkActivity(**options), ahead)
+        for n in range(hop, 160, hop):
+            live.push(rng.normal(0, 0.01, (hop, CHUNK)).astype(np.float32))
+            behind = n * CHUNK / SAMPLE_RATE - live.regions.sure
+            assert behind <= live.slowness - live.regions.slowness + 0.02 + 1e-9
+
+
+def test_it_looks_ahead_as_far_as_there_is_time() -> None:
+    options = NetworkActivity()
+    for spare, ahead in ((5.0, MOST_AHEAD), (0.6, 6), (0.4, 1), (0.1, 0), (-1.0, 0)):
+        live = hear_live(options, spare)
+        assert isinstance(live, LiveCounter)
+        assert live._ahead == ahead
+        assert live.slowness <= max(spare, 0.36)
+    assert isinstance(hear_live(SileroActivity(), 0.1), LiveSilero)
+
+
+@pytest.mark.parametrize("options", ACTIVITIES, ids=["network", "silero"])
+def test_silence_holds_nothing(options: NetworkActivity | SileroActivity) -> None:
+    live = hear_live(options, 1.0)
+    counts = hear(live, np.zeros(20 * SAMPLE_RATE, np.float32))
+    assert live.regions.found == []
+    assert len(counts) == (1000 if isinstance(options, NetworkActivity) else 0)
+
+
+def seconds_of_speech(
+    options: NetworkActivity | SileroActivity, samples: np.ndarray, begin: float, end: float
+) -> float:
+    live = hear_live(options, 1.0)
+    hear(live, samples, 16 * CHUNK)
+    spoken = [(max(r.start, begin), min(r.end or 0.0, end)) for r in live.regions.found]
+    return sum(max(0.0, e - b) for b, e in spoken)
+
+
+@pytest.mark.parametrize("options", ACTIVITIES, ids=["network", "silero"])
+def test_minutes_of_noise_hold_no_speech(
+    talk: Path, options: NetworkActivity | SileroActivity
+) -> None:
+    noise = np.random.default_rng(0).normal(0, 10 ** (-60 / 20), 60 * 16_000).astype(np.float32)
+    speech = soundfile.read(talk, dtype="float32")[0]
+    alone = seconds_of_speech(options, speech, 0, 12)
+    both = np.concatenate([noise, speech])
+    assert seconds_of_speech(options, both, 60, 72) == pytest.approx(alone, abs=0.7)
+    assert seconds_of_speech(options, both, 0, 60) == 0
+
+
+@pytest.mark.parametrize("decibels", [-40.0, -20.0, 20.0])
+@pytest.mark.parametrize("options", ACTIVITIES, ids=["network", "silero"])
+def test_speech_is_heard_after_a_jump_in_level(
+    talk: Path, options: NetworkActivity | SileroActivity, decibels: float
+) -> None:
+    speech = soundfile.read(talk, dtype="float32")[0]
+    after = speech * np.float32(10 ** (decibels / 20))
+    samples = np.concatenate([speech, speech, after, after])
+    before = seconds_of_speech(options, samples, 12, 24)
+    assert seconds_of_speech(options, samples, 36, 48) > 0.9 * before
