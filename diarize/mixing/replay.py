@@ -21,7 +21,7 @@ from diarize.mixing.rooms import place_of
 from diarize.mixing.sounds import draw_events
 from diarize.mixing.speech import FRAME, active_frames
 from diarize.mixing.talk import Talk
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 SHORTEST_PAUSE = 30  # frames of 10 ms; a shorter silence inside a turn belongs to the turn
 FADE = 160  # samples, 10 ms, at both ends of a turn
