@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from diarize.clustering import make
 from diarize.clustering.assignment import to_sphere
-from diarize.confidence import OFFSET, SLOPE, calibrated
+from diarize.confidence import calibrated
 from diarize.corrections import Claim, Corrections, Kind
 from diarize.decoding import Embedded, decode_corrected, decode_turns
-from diarize.embedding import place_windows
+from diarize.embedding import Knowledge, place_windows
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
@@ -111,7 +111,7 @@ def test_every_claim_holds_to_the_instant(
     assert found.turns == sorted(found.turns)
     for _, _, who in found.turns:
         assert who in found.names
-    sure = found.confidence(OPTIONS)
+    sure = found.confidence(OPTIONS, Knowledge())
     assert len(sure) == len(found.turns)
     assert all(0 <= value <= 1 for value in sure.values())
 
@@ -177,9 +177,12 @@ def test_what_a_person_says_is_certain() -> None:
     recording = embedded(Corrections((Claim(1.0, 5.0, "ann", Kind.ONLY),)))
     free = decode_turns(recording, fitted(recording), OPTIONS)
     found = decode_corrected(free, recording, OPTIONS)
-    sure = {segment.start: value for (segment, _), value in found.confidence(OPTIONS).items()}
+    sure = {
+        segment.start: value
+        for (segment, _), value in found.confidence(OPTIONS, Knowledge()).items()
+    }
     assert sure[1.0] == pytest.approx(1.0)
-    surest = calibrated(np.ones(1), SLOPE, OFFSET)[0]
+    surest = calibrated(np.ones(1), Knowledge().slope, Knowledge().offset)[0]
     assert surest < 0.99
     assert all(value <= surest + 1e-9 for start, value in sure.items() if start > 5)
 

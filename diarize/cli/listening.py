@@ -180,11 +180,13 @@ class Session:
             self._tell_map()
         if out is not None:
             from diarize.files import atomic_output
-            from diarize.formats import FORMATS, format_of
+            from diarize.formats import FORMATS, written_format
+            from diarize.formats.table import Beside
 
-            name = format_of(out) or "rttm"
+            name = written_format(out) or "rttm"
+            beside = Beside(end=diarizer.seconds)
             with atomic_output(out, "w") as file:
-                file.write(FORMATS[name].write(annotation, diarizer.options, None))
+                file.write(FORMATS[name].write(annotation, diarizer.options, None, beside))
 
     def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
         """The source has stalled: decide on what would be late otherwise."""

@@ -11,7 +11,7 @@ import torch
 
 from diarize.audio import Recording
 from diarize.diarization import Diarization
-from diarize.embedding import load_model
+from diarize.embedding import Knowledge, load_model, save_model
 from diarize.training import adaptation
 from diarize.training.held import HeldSpeech, read_spans
 
@@ -27,6 +27,15 @@ def _two_people(monkeypatch: pytest.MonkeyPatch) -> None:
         return HeldSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
 
     monkeypatch.setattr(adaptation, "held_speech", held_speech)
+
+
+@pytest.fixture
+def tiny_weights(tiny_weights: Path, tmp_path: Path) -> Path:
+    """Weights of which something is known."""
+    model = load_model(tiny_weights)
+    model.knowledge = Knowledge(known=0.6)
+    save_model(model, tmp_path / "tiny.safetensors")
+    return tmp_path / "tiny.safetensors"
 
 
 def adapt(cli: Cli, talk: Path, model: Path, out: Path, *more: object) -> Any:
@@ -46,6 +55,7 @@ def test_an_adapted_model_that_run_takes(
     assert "expected: " in result.err
     assert f"the adapted model is in {out}" in result.err
     assert load_model(out).config == load_model(tiny_weights).config
+    assert load_model(out).knowledge == load_model(tiny_weights).knowledge != Knowledge()
     assert cli("run", talk, "--backend", "ac", "--model", out).status == 0
     again = tmp_path / "again.safetensors"
     assert adapt(cli, talk, tiny_weights, again).status == 0
