@@ -14,12 +14,12 @@ import torch
 import diarize.training.embedding as module
 from diarize.embedding import EmbeddingConfig, Knowledge, load_model
 from diarize.errors import InputError
+from diarize.mixing.voices import SPEEDS, Voices
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.shifts import SHIFTS
-from diarize.training.voices import SPEEDS, Voices
 
 
 def write_hum(path: Path, pitch: float, seconds: float = 3.0) -> None:
