@@ -42,10 +42,9 @@ class Knowledge:
         window, step: length of the windows that are clustered and distance between two, seconds.
         fine_window, fine_step: the same of those that are decoded.
         scatter: how the vectors of one voice scatter.
-        known: cosine from which on a speaker's centroid is taken for that of a person's clips.
-        same_person: cosine from which on the centroids of speakers found in two recordings are
-            taken for one person's. Both chosen on speakers of dev-a by
-            `recipes/conversations/known_voices.py`.
+        known: least probability that a speaker is the person of some clips.
+        same_person: least probability that speakers found in two recordings are one person. Both
+            chosen on speakers of dev-a by `recipes/conversations/known_voices.py`.
         sharpness: per second and unit of squared distance; the probability of a sequence of sets is
             exp(-sharpness * its cost).
         slope, offset: a turn of which the decoding gives the share p to its speaker is right with
@@ -58,8 +57,8 @@ class Knowledge:
     fine_window: float = 1.4
     fine_step: float = 0.2
     scatter: Scatter = SCATTER
-    known: float = 0.65
-    same_person: float = 0.7
+    known: float = 0.5
+    same_person: float = 0.9
     sharpness: float = 10.0
     slope: float = 5.3
     offset: float = -2.3
