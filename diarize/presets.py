@@ -14,7 +14,7 @@ from typing import Any
 
 from diarize.errors import InputError
 
-TIMELINE = ("switch", "overlap", "min_turn", "min_gap")
+TIMELINE = ("switch", "overlap", "counts", "min_turn", "min_gap")
 """Options of the timeline (`diarize.timeline.TimelineOptions`) that a preset may hold as well."""
 
 UNSETTLED = {"compose", "scatter", "random_state"}
@@ -68,6 +68,18 @@ _EXPERIMENTS = {
 }
 
 _SHIPPED = (
+    Preset(
+        "tight",
+        "ckm",
+        {"min_turn": 0.1, "min_gap": 0.2},
+        "Turns end with every pause of 0.2 s, as in references that were cut by words.",
+    ),
+    Preset(
+        "turns",
+        "ckm",
+        {"min_turn": 0.2, "min_gap": 1.0},
+        "A speaker's pauses of up to a second belong to the turn, as in many that people marked.",
+    ),
     _tuned("librispeech", "ckm", 99.0, n_speakers=5),
     _tuned("librispeech", "gcr", 96.8, order="elimination", n_base_clusters=15, threshold=0.7),
     _tuned("librispeech", "cap", 98.1, preference=-4.0, squared=True),
