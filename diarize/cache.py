@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ class Cache:
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed library, for keys of what it has made; "": it is not known."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
 
 
 def cache_key(*parts: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,8 @@ class Diarizer:
         activity: where there is speech: a callable of a recording and a hook, such as
             `diarize.activity.SileroActivity()`, or regions in seconds; None: `NetworkActivity()`,
             which hears also how many speak.
+        counts: whether the decoding is told how many were heard at each instant; by our network,
+            whoever says where there is speech.
         model: name of a shipped model, or path of a weights file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
@@ -66,6 +68,7 @@ class Diarizer:
     max_set_size: int = 2
     params: Mapping[str, Any] = field(default_factory=dict)
     activity: Activity | Float64[np.ndarray, "m 2"] | None = None
+    counts: bool = True
     model: str | Path = "lstm-compositional"
     device: str = "auto"
     seed: int = 0
@@ -304,22 +307,32 @@ class Diarizer:
 
     def _heard(self, recording: Recording, hook: Hook | None, content: str = "") -> Heard:
         """Where there is speech, and of how many; `content` names the recording in the cache."""
-        from diarize.activity import NetworkActivity, SileroActivity, clip_regions
+        from diarize.activity import Heard, NetworkActivity, clip_regions
 
         activity = self._activity
-        if not callable(activity):
-            heard = Heard.of(activity)
-        elif self.cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
-            heard = Heard.of(activity(recording, hook))
+        if callable(activity):
+            heard = self._listen(activity, recording, hook, content)
         else:
-            key = cache_key("heard", content, type(activity).__name__, asdict(activity))
-            heard = Heard.from_arrays(
-                self.cache.kept_all(key, lambda: Heard.of(activity(recording, hook)).arrays())
-            )
+            heard = Heard.of(activity)
+        if not self.counts:
+            heard = replace(heard, voices=None)
+        elif heard.voices is None:
+            counted = self._listen(NetworkActivity(), recording, hook, content)
+            heard = replace(heard, voices=counted.voices)
         begin = recording.start
-        return replace(
-            heard, regions=clip_regions(heard.regions, begin, begin + recording.duration)
-        )
+        regions = clip_regions(heard.regions, begin, begin + recording.duration)
+        return replace(heard, regions=regions)
+
+    def _listen(
+        self, activity: Activity, recording: Recording, hook: Hook | None, content: str
+    ) -> Heard:
+        from diarize.activity import Heard, NetworkActivity, SileroActivity
+
+        if self.cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
+            return Heard.of(activity(recording, hook))
+        key = cache_key("heard", content, activity.identity)
+        made = self.cache.kept_all(key, lambda: Heard.of(activity(recording, hook)).arrays())
+        return Heard.from_arrays(made)
 
 
 def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 from diarize.activity.counts import VoiceCounts
 from diarize.clustering.assignment import squared_distances, to_sphere
@@ -61,7 +61,9 @@ def refine(
         sets = states[path]
         if i + 1 < ROUNDS:
             centroids = speaker_centroids(rows, sets, centroids)
-    return cut_cells(cells, costs, path, None if binding is None else binding.alike), sets
+    movable = None if binding is None else binding.alike
+    refined = cut_cells(cells, costs, path, movable)
+    return cut_by_counts(refined, cells, sets, voices, movable), sets
 
 
 def states_of(estimator: Any, binding: Binding | None = None) -> SpeakerSets:
@@ -94,6 +96,40 @@ def state_costs(
     composed[somebody] = compose_sets(estimator.compose, centroids, states.membership[somebody])
     costs = squared_distances(rows, composed)
     return costs if binding is None else binding.forbid(costs, states, largest_set(estimator))
+
+
+def cut_by_counts(
+    refined: Float64[np.ndarray, "n 2"],
+    cells: Float64[np.ndarray, "n 2"],
+    sets: SpeakerSets,
+    voices: VoiceCounts | None,
+    movable: Bool[np.ndarray, "_"] | None,
+) -> Float64[np.ndarray, "n 2"]:
+    """Move the borders at which the number of speakers changes to where that is heard to change.
+
+    Windows are long, and their costs cross somewhere; how many speak is known to 20 ms.
+
+    Args:
+        refined: the cells, their borders moved by their costs.
+        cells: as they were laid; a border stays between the middles of two of them.
+        sets: who speaks in each.
+        voices: how many were heard; None: nothing is moved.
+        movable: which borders may be, that after the first cell first; None: all.
+    """
+    if voices is None:
+        return refined
+    touching = cells[1:, 0] - cells[:-1, 1] <= 1e-9
+    moves = touching & (sets.sizes[1:] != sets.sizes[:-1])
+    here = np.flatnonzero(moves if movable is None else moves & movable)
+    if not len(here):
+        return refined
+    middles = cells.mean(axis=1)
+    stretches = np.stack([middles[here], middles[here + 1]], axis=1)
+    border = voices.changes(stretches, sets.sizes[here], sets.sizes[here + 1])
+    moved = refined.copy()
+    moved[here, 1] = border
+    moved[here + 1, 0] = border
+    return moved
 
 
 def count_costs(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diarize.cache import Cache, cache_key
+from diarize.cache import Cache, cache_key, version_of
 
 KEY = cache_key("x")
 
@@ -71,3 +71,8 @@ def test_a_key_names_all_parts() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert cache_key("a", {"x": 1, "y": 2}) == cache_key("a", {"y": 2, "x": 1})
+
+
+def test_the_version_of_a_library() -> None:
+    assert version_of("numpy") == np.__version__
+    assert version_of("no-such-library") == ""

@@ -17,8 +17,6 @@ from diarize.embedding import Knowledge
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 
-KNOWLEDGE = Knowledge()
-
 
 def cells(n: int, step: float = 0.2) -> np.ndarray:
     edges = np.arange(n + 1) * step
@@ -38,7 +36,7 @@ def test_clear_turns_are_surer() -> None:
     estimator = make("ac", n_speakers=2, max_set_size=1).fit(rows)
     found = [(0.0, 2.0, 0), (2.0, 4.0, 0), (4.0, 6.0, 1), (6.0, 8.0, 1), (0.0, 2.0, 1)]
     options = TimelineOptions(switch=0.0)
-    sure = confidences(found, rows, cells(40), sets, estimator, options, KNOWLEDGE)
+    sure = confidences(found, rows, cells(40), sets, estimator, options, Knowledge())
     assert ((sure > 0) & (sure < 1)).all()
     assert sure[0] > sure[1] > sure[4]
     assert sure[2] > sure[3] > sure[4]
@@ -50,12 +48,8 @@ def test_nobody_speaks() -> None:
     estimator = make("ac", max_set_size=1).fit(np.zeros((0, 4)))
     nobody = SpeakerSets(np.zeros((0, 0), bool))
     options = TimelineOptions()
-    assert (
-        confidences(
-            [], np.zeros((0, 4)), np.zeros((0, 2)), nobody, estimator, options, KNOWLEDGE
-        ).size
-        == 0
-    )
+    nothing = np.zeros((0, 4)), np.zeros((0, 2))
+    assert confidences([], *nothing, nobody, estimator, options, Knowledge()).size == 0
 
 
 def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
@@ -69,7 +63,7 @@ def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_what_is_surer_stays_surer(shares: list[float]) -> None:
     order = np.sort(np.array(shares))
-    sure = calibrated(order, KNOWLEDGE.slope, KNOWLEDGE.offset)
+    sure = calibrated(order, Knowledge().slope, Knowledge().offset)
     assert (np.diff(sure) >= 0).all()
     assert (sure > 0).all() and (sure < 1).all()
 

@@ -18,7 +18,6 @@ from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 
 OPTIONS = TimelineOptions()
-KNOWLEDGE = Knowledge()
 NAMES = ("ann", "ben", "SPEAKER_00", "SPEAKER_01")
 
 
@@ -112,7 +111,7 @@ def test_every_claim_holds_to_the_instant(
     assert found.turns == sorted(found.turns)
     for _, _, who in found.turns:
         assert who in found.names
-    sure = found.confidence(OPTIONS, KNOWLEDGE)
+    sure = found.confidence(OPTIONS, Knowledge())
     assert len(sure) == len(found.turns)
     assert all(0 <= value <= 1 for value in sure.values())
 
@@ -179,10 +178,11 @@ def test_what_a_person_says_is_certain() -> None:
     free = decode_turns(recording, fitted(recording), OPTIONS)
     found = decode_corrected(free, recording, OPTIONS)
     sure = {
-        segment.start: value for (segment, _), value in found.confidence(OPTIONS, KNOWLEDGE).items()
+        segment.start: value
+        for (segment, _), value in found.confidence(OPTIONS, Knowledge()).items()
     }
     assert sure[1.0] == pytest.approx(1.0)
-    surest = calibrated(np.ones(1), KNOWLEDGE.slope, KNOWLEDGE.offset)[0]
+    surest = calibrated(np.ones(1), Knowledge().slope, Knowledge().offset)[0]
     assert surest < 0.99
     assert all(value <= surest + 1e-9 for start, value in sure.items() if start > 5)
 

@@ -17,8 +17,10 @@ from diarize import clustering
 from diarize.activity import whole
 from diarize.audio import open_recording
 from diarize.cache import Cache
+from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer, sets_at
+from diarize.voiceprints import Voiceprints
 
 
 @pytest.fixture
@@ -203,6 +205,36 @@ def test_options_are_checked_before_audio_is_read(
         diarizer("missing.wav")
 
 
+def test_windows_and_what_is_sure_are_those_of_the_model(
+    diarizer: Diarizer, talk: Path, tmp_path: Path
+) -> None:
+    usual, usual_cells = diarizer.diarize(talk), len(diarizer.embed(talk).cells)
+    assert usual.windows == 24
+    model = load_model(diarizer.model)
+    model.knowledge = Knowledge(step=1.0, fine_step=0.4, slope=0.0, offset=0.0)
+    path = tmp_path / "other.safetensors"
+    save_model(model, path)
+    other = replace(diarizer, model=path)
+    found = other.diarize(talk)
+    assert found.windows == 12
+    assert len(other.embed(talk).cells) == usual_cells / 2
+    assert set(found.confidence.values()) == {0.5} != set(usual.confidence.values())
+    assert replace(other, step=0.25).diarize(talk).windows == 48  # what is asked for rules
+
+
+def test_voices_are_known_at_the_threshold_of_the_model(
+    diarizer: Diarizer, talk: Path, tmp_path: Path
+) -> None:
+    heard = diarizer.diarize(talk).voices
+    known = Voiceprints(tuple(f"n{i}" for i in range(len(heard.names))), heard.centroids)
+    assert set(diarizer.diarize(talk, known=known).voices.names) == set(known.names)
+    model = load_model(diarizer.model)
+    model.knowledge = Knowledge(known=1.01)
+    save_model(model, tmp_path / "other.safetensors")
+    strict = replace(diarizer, model=tmp_path / "other.safetensors")
+    assert strict.diarize(talk, known=known).voices.names == heard.names
+
+
 def test_the_model_is_loaded_once(
     diarizer: Diarizer, tiny_weights: Path, talk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +263,24 @@ def test_sets_of_a_reference() -> None:
     sets = sets_at(reference, np.array([0.0, 1.0, 2.0, 3.0]))
     assert sets.to_lists() == [[0], [0, 1], [1], []]
     assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
+
+
+def test_speech_that_another_detector_found_is_not_taken(
+    tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    found = SileroActivity.__call__
+
+    def detect(self: SileroActivity, recording: Any, hook: Any = None) -> Any:
+        asked.append(recording.uri)
+        return found(self, recording, hook)
+
+    monkeypatch.setattr(SileroActivity, "__call__", detect)
+    diarizer = Diarizer(model=tiny_weights, device="cpu", cache=Cache(tmp_path))
+    for version, times in (("6.0", 1), ("6.0", 1), ("7.0", 2), ("6.0", 2)):
+        monkeypatch.setattr(diarize.cache, "version", lambda distribution, at=version: at)
+        diarizer(open_recording(talk, end=3.0))
+        assert len(asked) == times
 
 
 def test_a_cache_saves_the_front_end_and_changes_nothing(

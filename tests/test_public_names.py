@@ -23,7 +23,7 @@ PUBLIC = {
     ),
     "diarize.formats": (
         "FORMATS Format format_of json_text load_annotations read_rttm read_turns read_uem "
-        "require_format rttm_text uem_text"
+        "require_format rttm_text uem_text written_format"
     ),
     "diarize.scoring": (
         "Report Scores adjusted_rand_index compositional_rand_index conflation fracture "
@@ -31,8 +31,8 @@ PUBLIC = {
     ),
     "diarize.streaming": "StreamingDiarizer Turn",
     "diarize.transcripts": (
-        "TRANSCRIPTS Passage Transcript Word label label_transcripts read_transcripts "
-        "require_transcript transcript_format transcripts_text"
+        "FOR_READERS TRANSCRIPTS Passage Transcript Word label label_transcripts read_transcripts "
+        "require_text require_transcript text_format transcript_format transcripts_text"
     ),
     "diarize.tuning": "METRICS Conversation Outcome Trial Tuning tune tune_recordings",
 }

@@ -261,3 +261,10 @@ def test_speakers_who_have_a_name_keep_it() -> None:
     known = Voiceprints(("ann", "ben"), np.eye(3, dtype=np.float32)[[1, 2]])
     (names,) = name_speakers([found], known)
     assert names == {"ann": "ann", "SPEAKER_00": "SPEAKER_00", "SPEAKER_04": "ben"}
+
+
+def test_the_thresholds_are_those_of_the_model_that_ships() -> None:
+    from diarize.embedding import load_model
+
+    known = load_model().knowledge
+    assert (known.known, known.same_person) == (KNOWN, SAME)

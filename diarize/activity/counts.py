@@ -54,6 +54,36 @@ class VoiceCounts:
         sizes = np.minimum(np.arange(largest + 1), nats.shape[1] - 1)
         return mean[:, sizes]
 
+    def changes(
+        self,
+        stretches: Float64[np.ndarray, "m 2"],
+        before: Int64[np.ndarray, "m"],
+        after: Int64[np.ndarray, "m"],
+    ) -> Float64[np.ndarray, "m"]:
+        """Say when a number of voices gives way to another one, to the instant.
+
+        Args:
+            stretches: seconds between which each change lies.
+            before: how many speak until then.
+            after: how many do from there on.
+
+        Returns:
+            The likeliest time of each change.
+        """
+        first = np.floor((stretches[:, 0] - self.start) / INSTANT + 0.5).astype(np.int64)
+        length = np.round((stretches[:, 1] - stretches[:, 0]) / INSTANT).astype(np.int64)
+        rows = first[:, None] + np.arange(length.max(initial=0))  # (m, longest)
+        nats = -np.log(np.maximum(self.probabilities.astype(np.float64), LEAST))
+        own = nats[np.clip(rows, 0, len(nats) - 1)]  # (m, longest, 4)
+        most = nats.shape[1] - 1
+        each = np.arange(len(own))
+        gain = own[each, :, np.minimum(before, most)] - own[each, :, np.minimum(after, most)]
+        gain[np.arange(gain.shape[1]) >= length[:, None]] = np.inf  # beyond the stretch
+        # What it costs to change at the beginning, after the first instant, and so on.
+        cost = np.concatenate([np.zeros((len(own), 1)), np.cumsum(gain, axis=1)], axis=1)
+        times = self.start + (first + cost.argmin(axis=1)) * INSTANT
+        return np.clip(times, stretches[:, 0], stretches[:, 1])
+
     def speech(
         self, threshold: float, lower: float, min_speech: float, min_silence: float
     ) -> Float64[np.ndarray, "m 2"]:

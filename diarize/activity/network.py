@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.activity.regions import clip_regions
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
+from diarize.cache import version_of
 from diarize.errors import InputError
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
 from diarize.files import atomic_output
@@ -205,6 +207,13 @@ class NetworkActivity:
             if not 0 <= seconds < math.inf:
                 raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
 
+    @property
+    def identity(self) -> list[Any]:
+        """All that the result depends on beside the recording, as JSON knows it."""
+        options = {name: value for name, value in asdict(self).items() if name != "model"}
+        weights = hashlib.sha256(find_counter(self.model).read_bytes()).hexdigest()
+        return ["network", options, weights, version_of("silero-vad")]
+
     def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
         """Listen to a recording.
 
@@ -238,6 +247,19 @@ class NetworkActivity:
         return clip_regions(found, voices.start, voices.start + seconds)
 
 
+def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
+    """Find weights of the network by the name of shipped ones or by their path.
+
+    Raises:
+        InputError: neither shipped weights nor a file.
+    """
+    shipped = models_folder() / "activity" / f"{name}.safetensors"
+    path = shipped if shipped.is_file() else Path(name)
+    if not path.is_file():
+        raise InputError(f"{name}: no such weights of the activity network, and no such file")
+    return path
+
+
 @lru_cache(maxsize=2)
 def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     """Load the network, ready for inference.
@@ -250,10 +272,7 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     """
     from safetensors import SafetensorError, safe_open
 
-    shipped = models_folder() / "activity" / f"{name}.safetensors"
-    path = shipped if shipped.is_file() else Path(name)
-    if not path.is_file():
-        raise InputError(f"{name}: no such weights of the activity network, and no such file")
+    path = find_counter(name)
     try:
         require_whole(path)
         with safe_open(path, framework="pt") as file:

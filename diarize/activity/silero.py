@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -16,6 +16,7 @@ from jaxtyping import Float32, Float64
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
 from diarize.activity.regions import clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE
+from diarize.cache import version_of
 from diarize.errors import InputError
 from diarize.threads import one_thread
 
@@ -64,6 +65,11 @@ class SileroActivity:
             seconds = getattr(self, name)
             if not 0 <= seconds < math.inf:
                 raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that the result depends on beside the recording, as JSON knows it."""
+        return ["silero", asdict(self), version_of("silero-vad")]
 
     def __call__(
         self, recording: Recording, hook: Hook | None = None

@@ -53,6 +53,11 @@ class Recording:
         what = "" if self.channel is None else f", channel {self.channel}"
         return f"<Recording {self.label}: {self.duration:.3f} s from {self.start:.3f} s{what}>"
 
+    @property
+    def file_duration(self) -> float:
+        """Seconds of the whole file, of which this may be a part."""
+        return self._decoder.n_frames / self.sample_rate
+
     def blocks(self, seconds: float = 30.0) -> Iterator[Float32[np.ndarray, "samples"]]:
         """Decode, mix and resample, block by block; can be called several times.
 

@@ -32,6 +32,7 @@ from diarize.cli import (
     report,
     run,
     score,
+    settings,
     simulate,
     stream,
     train,
@@ -125,9 +126,11 @@ def run_command(arguments: Sequence[str]) -> int:
         return 2
     command = typer.main.get_command(app)
     status = 0
+    asked: dict[str, Any] = {}
     try:
         try:
             with command.make_context("diarize", list(arguments)) as context:
+                asked = context.meta
                 command.invoke(context)
         except typer.Exit as end:
             status = end.exit_code
@@ -139,7 +142,10 @@ def run_command(arguments: Sequence[str]) -> int:
             return 2
         failed = getattr(problem, "ctx", None)
         place = failed.command_path if failed else "diarize"
-        error(f"{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
+        option = getattr(getattr(problem, "param", None), "name", None)
+        source = settings.origin(failed, option) if failed and option else ""
+        blamed = f"{source}: " if source else ""
+        error(f"{blamed}{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         error("interrupted")
@@ -150,6 +156,8 @@ def run_command(arguments: Sequence[str]) -> int:
         if sys.flags.dev_mode:  # python -X dev -m diarize ...: for those who look for a bug
             raise
         status, line = explain(problem)
+        if isinstance(problem, ValueError):
+            line = settings.with_origin(asked.get(settings.ASKED), line)
         error(line)
     return status
 

@@ -70,10 +70,13 @@ def adapt(
 
 def _told(found: Adaptation) -> list[str]:
     """What was done and learned from, and what is expected of it."""
-    moved = f"aligned: the sound was moved by {100 * found.aligned:.0f} % towards the training's"
-    lines = [
-        moved if found.aligned else "not aligned: nothing to measure, or worse by the first pass"
-    ]
+    if found.aligned:
+        share = 100 * found.aligned
+        lines = [f"aligned: the sound was moved by {share:.0f} % towards the training's"]
+    elif found.measured:
+        lines = ["not aligned: by the first pass, windows were told apart worse after it"]
+    else:
+        lines = ["not aligned: there is no second of speech to measure"]
     if not len(found.before.right):
         return [
             *lines,

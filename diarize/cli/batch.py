@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from diarize.cli.gather import Entry
 from diarize.cli.manifest import Manifest, file_sha256
+from diarize.cli.messages import is_silent
 from diarize.cli.progress import Board, board, on_terminal, progress
 from diarize.cli.results import Failures, Result
 from diarize.cli.work import Done, Work
@@ -30,6 +31,7 @@ def run_batch(
     *,
     jobs: int = 1,
     dask: str | None = None,
+    dask_wait: float = 300.0,
     manifest: Manifest | None = None,
 ) -> list[Result]:
     """Do the work on all inputs; what goes wrong with one of several does not stop the others.
@@ -40,13 +42,14 @@ def run_batch(
         failures: takes in what goes wrong.
         jobs: processes; with several the longest recordings come first.
         dask: address of a Dask cluster, which works instead of this machine; None: none does.
+        dask_wait: seconds without any worker of it after which to give up.
         manifest: takes in what is finished; None: that is not written down.
 
     Returns:
         The results of all inputs that were heard, in the order of the inputs.
     """
     in_order: dict[Entry, list[Result]] = {}
-    for done in _performed(work, entries, jobs, dask):
+    for done in _performed(work, entries, jobs, dask, dask_wait):
         in_order[done.entry] = done.results
         with failures.of(done.entry.source):
             if done.problem is not None:
@@ -104,12 +107,14 @@ class Team(Protocol):
         """Hand out inputs in their order, and tell what comes back when it comes."""
 
 
-def _performed(work: Work, entries: Sequence[Entry], jobs: int, dask: str | None) -> Iterator[Done]:
+def _performed(
+    work: Work, entries: Sequence[Entry], jobs: int, dask: str | None, dask_wait: float
+) -> Iterator[Done]:
     jobs = min(jobs, len(entries))
     if dask is not None and entries:
         from diarize.cli.machines import Machines
 
-        return _shared(Machines(work, dask), entries)
+        return _shared(Machines(work, dask, dask_wait), entries)
     return _shared(Workers(work, jobs), entries) if jobs > 1 else _here(work, entries)
 
 
@@ -152,8 +157,9 @@ def _shared(team: AbstractContextManager[Team], entries: Sequence[Entry]) -> Ite
                 if bars is not None:
                     bars.tell(event.entry, event.name, event.step, event.done, event.total)
                 continue
-            sys.stderr.write(event.err)
-            sys.stderr.flush()
+            if not is_silent():  # what went wrong comes with what was done
+                sys.stderr.write(event.err)
+                sys.stderr.flush()
             outputs.take(event.done.entry, event.out)
             yield event.done
             if bars is not None:

@@ -43,19 +43,19 @@ def convert(
 ) -> None:
     """Bring turns from one format into another.
 
-    Overlap is kept, unless --exclusive is given. A file named .txt may be anything: audacity must
-    be said.
+    Overlap is kept, unless --exclusive is given. A file named .txt that is read may be anything:
+    audacity must be said.
     """
     from diarize.cli.targets import Targets
     from diarize.files import file_name
-    from diarize.formats import format_of, read_turns, require_format
+    from diarize.formats import format_of, read_turns, require_format, written_format
     from diarize.formats.turns import annotated
     from diarize.formats.turns import exclusive as without_overlap
 
     source_format = source_format or format_of(source)
     if source_format is None:
         raise InputError(f"{source}: its ending says no format; give --from")
-    name = target_format or format_of(target)
+    name = target_format or written_format(target)
     if name is None:
         raise InputError(f"{target}: its ending says no format; give --to")
     write = require_format(name).write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -22,10 +22,12 @@ class Entry:
     Attributes:
         source: a path, or "-".
         folder: the folder of its results, below that of all results; "" for that itself.
+        problem: why it stands for no recordings; "": it is one.
     """
 
     source: str
     folder: str = ""
+    problem: str = ""
 
     @property
     def place(self) -> str:
@@ -43,17 +45,30 @@ def gather(arguments: Sequence[str], besides: Path | None = None) -> list[Entry]
     A folder stands for all recordings below it, a file that ends in .txt, .lst or .list for the
     paths that its lines have, which are relative to its own folder; "#" begins a comment. What the
     shell has left of a pattern (`*`, `?`, `[...]`, `**` for any folders) is expanded. Results of
-    recordings below a folder or in a list keep their sub-folders; hidden files are passed over.
+    recordings below a folder or in a list keep their sub-folders; hidden files are passed over. One
+    of several arguments that stands for nothing is an entry with a problem: it stops no others.
 
     Args:
         arguments: of the command line; "-" is standard input.
         besides: a folder whose files are no input, since the run writes them.
 
     Raises:
-        InputError: a folder without recordings, a list that is empty or cannot be read, or a
-            pattern that nothing matches.
+        InputError: all that there is is a folder without recordings, a list that is empty or cannot
+            be read, or a pattern that nothing matches.
     """
-    return [entry for argument in arguments for entry in _expanded(argument, besides)]
+    return _each(arguments, lambda argument: _expanded(argument, besides))
+
+
+def _each(arguments: Sequence[str], expand: Callable[[str], Iterator[Entry]]) -> list[Entry]:
+    entries: list[Entry] = []
+    for argument in arguments:
+        try:
+            entries += list(expand(argument))
+        except InputError as problem:
+            if len(arguments) == 1:
+                raise
+            entries.append(Entry(argument, problem=str(problem)))
+    return entries
 
 
 def require_distinct(entries: Iterable[Entry], why: str, *, by_place: bool = False) -> None:
@@ -69,6 +84,8 @@ def require_distinct(entries: Iterable[Entry], why: str, *, by_place: bool = Fal
     """
     seen = set()
     for entry in entries:
+        if entry.problem:
+            continue
         name = entry.place if by_place else name_of(entry.source)
         if name in seen:
             raise InputError(f"two inputs are named {name}: {why}")
@@ -80,8 +97,7 @@ def _expanded(argument: str, besides: Path | None) -> Iterator[Entry]:
         matches = sorted(glob.glob(argument, recursive=True))
         if not matches:
             raise InputError(f"{argument}: nothing matches this pattern")
-        for match in matches:
-            yield from _named(match, besides)
+        yield from _each(matches, lambda match: _named(match, besides))
         return
     yield from _named(argument, besides)
 

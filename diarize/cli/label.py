@@ -15,7 +15,8 @@ def label(
         str,
         typer.Argument(
             metavar="TRANSCRIPT",
-            help="JSON of Whisper or WhisperX, SRT, WebVTT or CTM; - is standard input.",
+            help="JSON of Whisper, WhisperX or whisper.cpp, SRT, WebVTT, CTM or Whisper's TSV; "
+            "- is standard input.",
         ),
     ],
     turns: Annotated[
@@ -31,7 +32,7 @@ def label(
         str | None,
         typer.Option(
             "--from",
-            metavar="json|srt|vtt|ctm",
+            metavar="json|srt|vtt|ctm|tsv",
             help="Format of TRANSCRIPT.",
             show_default="as its ending says",
         ),
@@ -39,8 +40,8 @@ def label(
     format: Annotated[
         str | None,
         typer.Option(
-            metavar="json|srt|vtt|ctm",
-            help="Of the result; ctm needs words with times.",
+            metavar="json|srt|vtt|ctm|tsv|txt|md",
+            help="Of the result; txt and md are for reading, ctm needs words with times.",
             show_default="as the ending of --out says, else that of TRANSCRIPT",
         ),
     ] = None,
@@ -54,10 +55,11 @@ def label(
     from diarize.files import atomic_output, require_writable
     from diarize.formats import format_of, read_turns
     from diarize.transcripts import (
-        TRANSCRIPTS,
         label_transcripts,
         read_transcripts,
+        require_text,
         require_transcript,
+        text_format,
         transcript_format,
         transcripts_text,
     )
@@ -67,8 +69,7 @@ def label(
     if transcript == "-" and source_format is None:
         raise InputError("standard input: its format is not known; give --from")
     given = require_transcript(source_format or transcript_format(transcript))
-    ending = out.lower().rpartition(".")[2]
-    name = require_transcript(format or (ending if ending in TRANSCRIPTS else given))
+    name = require_text(format or text_format(out) or given)
     if out != "-":
         require_writable(out)
     said = read_transcripts(transcript, given)

@@ -131,7 +131,11 @@ class Session:
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
     ) -> None:
         """Take in blocks to the end of the source, or until somebody ends it."""
-        blocks = Blocks(source)
+        with contextlib.closing(Blocks(source)) as blocks:
+            self._follow(blocks, latency, interruption)
+        self.tell(self.diarizer.end())
+
+    def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
         diarizer = self.diarizer
         # When the sound of a block began, and seconds of sound at its end.
         arrived: deque[tuple[float, float]] = deque()
@@ -154,7 +158,6 @@ class Session:
             self.tell(turns)
             while arrived and arrived[0][1] <= diarizer.decided:
                 arrived.popleft()
-        self.tell(diarizer.end())
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""
@@ -180,11 +183,13 @@ class Session:
             self._tell_map()
         if out is not None:
             from diarize.files import atomic_output
-            from diarize.formats import FORMATS, format_of
+            from diarize.formats import FORMATS, written_format
+            from diarize.formats.table import Beside
 
-            name = format_of(out) or "rttm"
+            name = written_format(out) or "rttm"
+            beside = Beside(end=diarizer.seconds)
             with atomic_output(out, "w") as file:
-                file.write(FORMATS[name].write(annotation, diarizer.options, None))
+                file.write(FORMATS[name].write(annotation, diarizer.options, None, beside))
 
     def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
         """The source has stalled: decide on what would be late otherwise."""

@@ -17,7 +17,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from diarize.pipeline import Hook
 
 PATIENCE = 10.0  # seconds in which a scheduler answers
+LOOK_EVERY = 1.0  # seconds without an event after which it is asked whether there are workers
 TOLD_EVERY = 1.0  # seconds between two words of a worker on how far it is
 
 
@@ -50,13 +51,15 @@ class Machines:
     Args:
         work: what is done with each input.
         address: of the scheduler.
+        wait: seconds without any worker, at the beginning or later, after which to give up.
 
     Raises:
         InputError: on entering: nobody answers there, or a worker has another version of this.
+        OSError: on the way: the scheduler is gone, or there was no worker for too long.
     """
 
-    def __init__(self, work: Work, address: str) -> None:
-        self._work, self._address = work, address
+    def __init__(self, work: Work, address: str, wait: float) -> None:
+        self._work, self._address, self._wait = work, address, wait
         self._name = f"diarize-{uuid4().hex}"  # other runs may use the cluster too
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._waiting: dict[Any, tuple[Entry, Future]] = {}
@@ -75,7 +78,10 @@ class Machines:
             raise InputError(f"dask {self._address}: {explain(problem)[1]}") from problem
         self._client.subscribe_topic(self._name, self._events.put)
         if not self._client.scheduler_info()["workers"]:
-            note(f"dask {self._address}: has no workers yet")
+            note(
+                f"dask {self._address}: has no workers yet; they are waited for {self._wait:g} s "
+                "(--dask-wait)"
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,8 +100,14 @@ class Machines:
             future = self._client.submit(hear, self._name, key, sent, key=key, priority=-rank)
             self._waiting[key] = entry, future
             future.add_done_callback(self._events.put)
+        manned = monotonic()  # when there was a worker, as far as is known
         while self._waiting:
-            event = self._events.get()
+            try:
+                event = self._events.get(timeout=LOOK_EVERY)
+            except Empty:
+                manned = self._check_workers(manned)
+                continue
+            manned = monotonic()
             if isinstance(event, Future):
                 entry, future = self._waiting.pop(event.key)
                 yield self._settled(entry, future)
@@ -103,6 +115,16 @@ class Machines:
             _, (key, *progress) = event  # with the time of the scheduler
             if key in self._waiting:
                 yield Progress(self._waiting[key][0], *progress)
+
+    def _check_workers(self, manned: float) -> float:
+        """When there was a worker last; too long ago is an error."""
+        now = monotonic()
+        if self._client.scheduler_info()["workers"]:
+            return now
+        if now - manned >= self._wait:
+            lost = f"no worker for {self._wait:g} s (--dask-wait); what is finished is kept"
+            raise OSError(errno.ETIMEDOUT, lost, f"dask {self._address}")
+        return manned
 
     def _settled(self, entry: Entry, future: Future) -> Said:
         """Write what a worker found."""
@@ -157,7 +179,7 @@ def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
         What was found, nothing of which is written, and what a person should know of it.
     """
     worker = get_worker()
-    if not os.path.exists(entry.source):
+    if not entry.problem and not os.path.exists(entry.source):
         why = f"{entry.source}: no such file where {worker.address} runs"
         return Done.failed(entry, why), []
 

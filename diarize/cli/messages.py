@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from diarize.errors import TrainingError
+
+_silenced: list[None] = []  # holds something as long as nothing but errors is to be said
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Say nothing but errors while the context lasts."""
+    _silenced.append(None)
+    try:
+        yield
+    finally:
+        _silenced.pop()
+
+
+def is_silent() -> bool:
+    """Whether nothing but errors is to be said."""
+    return bool(_silenced)
 
 
 def note(text: str) -> None:
     """Say something that is no error and no result."""
-    _say(f"note: {text}")
+    if not is_silent():
+        _say(f"note: {text}")
 
 
 def error(text: str) -> None:

@@ -19,7 +19,7 @@ else:
 PRESET = "diarize.preset"  # under which a context holds the names of what its preset sets
 
 # Where the command has another word for an option than the backend.
-_SPELLINGS = {"n_speakers": "num_speakers"}
+SPELLINGS = {"n_speakers": "num_speakers"}
 
 
 def _take(context: Context, value: str | None) -> str | None:
@@ -29,7 +29,7 @@ def _take(context: Context, value: str | None) -> str | None:
 
         preset = read_preset(value)
         context.obj = preset
-        named = {_SPELLINGS.get(name, name): value for name, value in preset.params.items()}
+        named = {SPELLINGS.get(name, name): value for name, value in preset.params.items()}
         # What stands beside a preset wins over it: so does a file that names it.
         source = context.get_parameter_source("preset")
         beside = source is not None and source.name == "DEFAULT_MAP"
@@ -82,5 +82,5 @@ def preset_params(context: Context) -> dict[str, Any]:
     return {
         name: value
         for name, value in preset.clustering_params.items()
-        if _SPELLINGS.get(name, name) not in context.params
+        if SPELLINGS.get(name, name) not in context.params
     }

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from diarize.cli.messages import is_silent
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -102,8 +104,8 @@ def board(seconds: Mapping[Any, float]) -> Iterator[Board | None]:
 
 
 def on_terminal() -> bool:
-    """Whether somebody looks at stderr as it is written."""
-    return sys.stderr is not None and sys.stderr.isatty()
+    """Whether somebody looks at stderr as it is written, and wants to."""
+    return sys.stderr is not None and sys.stderr.isatty() and not is_silent()
 
 
 def _bars() -> Progress:

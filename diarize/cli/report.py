@@ -35,14 +35,13 @@ def report(
     """
     from diarize.audio import open_recording
     from diarize.cli.inputs import Turns
-    from diarize.cli.targets import refuse_recording
-    from diarize.files import require_writable
+    from diarize.cli.targets import refuse_recording, require_page
     from diarize.formats import format_of, read_turns
     from diarize.formats.turns import annotated
     from diarize.report.html import write_page
 
-    require_writable(out)
     refuse_recording(out, [audio], "the page")
+    require_page(out)
     recording = open_recording(audio)
     found = read_turns(turns, format_of(turns) or "rttm")
     if recording.uri not in found and len(found) != 1:

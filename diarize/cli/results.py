@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from diarize.cli.messages import error, explain, note
+from diarize.cli.messages import error, explain, is_silent, note
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
@@ -138,10 +137,17 @@ def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> lis
     from diarize.cli.summary import print_summary
     from diarize.clips import cut_clips
     from diarize.formats import FORMATS
+    from diarize.formats.table import Beside
 
     found = result.found
+    source = Path(result.entry.source)
+    beside = Beside(
+        notes=found.notes,
+        end=result.recording.file_duration,
+        media=source if source.is_file() else None,
+    )
     texts = {
-        name: FORMATS[name].write(found.annotation, options, found.confidence)
+        name: FORMATS[name].write(found.annotation, options, found.confidence, beside)
         for name in targets.formats
     }
     place = result.entry.beside(result.recording.uri)
@@ -154,7 +160,8 @@ def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> lis
         written.append(_write_page(result, page))
     for text in [*found.notes, *map(str, found.matches)]:
         note(f"{result.recording.label}: {text}")
-    print_summary(found, result.elapsed)
+    if not is_silent():
+        print_summary(found, result.elapsed)
     return written
 
 

@@ -25,6 +25,7 @@ from diarize.cli.run_options import (
     ClipsOption,
     CorrectionsOption,
     DaskOption,
+    DaskWaitOption,
     EndOption,
     ExportSpeakersOption,
     FormatOption,
@@ -43,6 +44,7 @@ from diarize.cli.run_options import (
     OutOption,
     OverlapOption,
     ParamOption,
+    QuietOption,
     ReferenceOption,
     ReportOption,
     StartOption,
@@ -50,12 +52,14 @@ from diarize.cli.run_options import (
     SwitchOption,
     VadOption,
     VadThresholdOption,
+    VoicesOption,
     WindowOption,
 )
 from diarize.cli.settings import ConfigOption
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
+    from diarize.activity import NetworkActivity, SileroActivity
     from diarize.pipeline import Activity
 
 
@@ -72,8 +76,9 @@ def run(
     param: ParamOption = None,
     config: ConfigOption = None,
     preset: PresetOption = None,
-    vad: VadOption = "silero",
-    vad_threshold: VadThresholdOption = 0.4,
+    vad: VadOption = "network",
+    vad_threshold: VadThresholdOption = None,
+    voices: VoicesOption = "network",
     min_speech: MinSpeechOption = 0.1,
     min_silence: MinSilenceOption = 0.2,
     window: WindowOption = None,
@@ -103,14 +108,15 @@ def run(
     cache: CacheOption = None,
     jobs: JobsOption = 1,
     dask: DaskOption = None,
+    dask_wait: DaskWaitOption = 300.0,
     again: AgainOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Say who spoke when, also while people speak at the same time.
 
     Writes turns to --out or standard output, and a summary to standard error. In a folder --out,
     results are kept whose recording, options, model and version have not changed.
     """
-    from diarize.activity import SileroActivity
     from diarize.cache import Cache
     from diarize.cli.batch import require_dask, require_files, run_batch, unfinished
     from diarize.cli.corrections import read_corrections
@@ -144,15 +150,17 @@ def run(
         require_folder(cache)
     if export_speakers is not None:
         require_export(export_speakers, out, sources)
-    speech_is_told = vad not in ("silero", "none")
+    if voices not in {"network", "none"}:
+        raise InputError(f"voices {voices}: not one of network, none")
+    speech_is_told = vad not in ("network", "silero", "none")
     if link_speakers or export_speakers or reference or corrections or speech_is_told:
         require_distinct(entries, "which of them a name means cannot be told")
     if dask is not None:
         require_dask(jobs)
     if jobs > 1 or dask is not None:
         require_files(entries)
-    silero = SileroActivity(threshold=vad_threshold, min_speech=min_speech, min_silence=min_silence)
-    activity = silero if vad == "silero" else _activity(vad, sources)
+    detector = _detector(vad, vad_threshold, min_speech, min_silence)
+    activity = detector if vad in ("network", "silero") else _activity(vad, sources)
     diarizer = Diarizer(
         backend=backend,
         n_speakers=num_speakers,
@@ -161,6 +169,7 @@ def run(
         max_set_size=max_set_size,
         params={**preset_params(context), **parse_params(param or [], OWN_OPTIONS)},
         activity=activity,
+        counts=voices == "network",
         model=model,
         device=device,
         seed=seed,
@@ -181,9 +190,9 @@ def run(
     if corrections is not None:
         corrected = read_corrections(corrections, sources, linked=link_speakers)
     diarizer.prepare()
-    voices = None
+    enrolled = None
     if known:
-        voices = learn_known(known, diarizer, activity if vad == "none" else silero)
+        enrolled = learn_known(known, diarizer, activity if vad == "none" else detector)
 
     work = Work(
         diarizer=diarizer,
@@ -193,7 +202,7 @@ def run(
         end=end,
         truth=truth,
         corrections=corrected,
-        known=voices,
+        known=enrolled,
         linked=link_speakers,
         exclusive=exclusive,
     )
@@ -202,16 +211,29 @@ def run(
     if manifest is not None and not again and export_speakers is None:
         waiting = unfinished(work, entries, manifest)
     failures = Failures(several=len(entries) > 1)
-    results = run_batch(work, waiting, failures, jobs=jobs, dask=dask, manifest=manifest)
+    results = run_batch(
+        work, waiting, failures, jobs=jobs, dask=dask, dask_wait=dask_wait, manifest=manifest
+    )
     if link_speakers:
         thresholds = known_threshold, link_threshold
-        results = deliver_linked(results, voices, work.options, targets, failures, thresholds)
+        results = deliver_linked(results, enrolled, work.options, targets, failures, thresholds)
     if export_speakers is not None and results:
         found = [result.found for result in results]
         write_voices(export_speakers, found, diarizer, linked=link_speakers)
     failures.sum_up(len(entries), len(entries) - len(waiting))
     if failures.inputs:
         raise typer.Exit(1)
+
+
+def _detector(
+    vad: str, threshold: float | None, min_speech: float, min_silence: float
+) -> NetworkActivity | SileroActivity:
+    """What detects speech; where that is told, what hears the clips of known voices."""
+    from diarize.activity import NetworkActivity, SileroActivity
+
+    kind = SileroActivity if vad == "silero" else NetworkActivity
+    least = kind().threshold if threshold is None else threshold
+    return kind(threshold=least, min_speech=min_speech, min_silence=min_silence)
 
 
 def _activity(vad: str, sources: list[str]) -> Activity:
@@ -221,7 +243,7 @@ def _activity(vad: str, sources: list[str]) -> Activity:
 
         return whole
     if not Path(vad).exists():
-        raise InputError(f"vad {vad}: not silero, none or an RTTM file that is there")
+        raise InputError(f"vad {vad}: not network, silero, none or an RTTM file that is there")
     from diarize.cli.inputs import Turns
 
     return Turns.read(Path(vad), sources).speech

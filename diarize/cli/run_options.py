@@ -10,6 +10,9 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.messages import silence
+from diarize.cli.preset import Context
+
 AudioArgument = Annotated[
     list[str],
     typer.Argument(
@@ -41,27 +44,41 @@ ParamOption = Annotated[
 VadOption = Annotated[
     str,
     typer.Option(
-        metavar="silero|none|FILE.rttm",
-        help="Where there is speech: detected, everywhere, or as a file says.",
+        metavar="network|silero|none|FILE.rttm",
+        help="Where there is speech: as our network or silero-vad hear it, everywhere, or as a "
+        "file says.",
     ),
 ]
 
 VadThresholdOption = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="P", min=0.0, max=1.0, help="silero: probability from which on it is speech."
+        metavar="P",
+        min=0.0,
+        max=1.0,
+        help="Probability from which on it is speech.",
+        show_default="network 0.5, silero 0.1",
+    ),
+]
+
+VoicesOption = Annotated[
+    str,
+    typer.Option(
+        metavar="network|none",
+        help="Who says how many speak at each instant: our network, or nobody; then --overlap "
+        "alone keeps sets small.",
     ),
 ]
 
 MinSpeechOption = Annotated[
     float,
-    typer.Option(metavar="SECONDS", min=0.0, help="silero: shortest stretch of speech."),
+    typer.Option(metavar="SECONDS", min=0.0, help="network, silero: shortest stretch of speech."),
 ]
 
 MinSilenceOption = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", min=0.0, help="silero: shortest silence between two stretches."
+        metavar="SECONDS", min=0.0, help="network, silero: shortest silence between two stretches."
     ),
 ]
 
@@ -260,6 +277,33 @@ DaskOption = Annotated[
         metavar="ADDRESS",
         help="Let the workers of a Dask cluster hear the recordings; the address of its scheduler.",
         show_default="this machine",
+    ),
+]
+
+DaskWaitOption = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="--dask: how long to wait while the cluster has no workers.",
+    ),
+]
+
+
+def _take_quiet(context: Context, value: bool) -> bool:
+    if value:
+        context.with_resource(silence())
+    return value
+
+
+# Eager, so that what is said of other options is not said either.
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        is_eager=True,
+        callback=_take_quiet,
+        help="Write results and errors alone: no notes, no summaries, no progress.",
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,17 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diarize.cli.preset import Context, overlay
+from diarize.cli.messages import note
+from diarize.cli.preset import PRESET, SPELLINGS, Context, overlay
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ASKED = "diarize.asked"  # under which contexts hold the one whose options may come from elsewhere
+
 _ELSEWHERE = {"audio", "config", "help"}  # are no settings
+_VARIABLE = "DIARIZE_"  # begins the names of variables, which the rest of an option's name ends
+_BACKENDS = {option: name for name, option in SPELLINGS.items()}  # how backends call options
+_LIKE = 0.75  # how like an option's name must be to be what was meant; 1: it is the same
 
 
 def _take(context: Context, value: Path | None) -> Path | None:
     """Let the file give the defaults of the command's other options."""
+    context.meta[ASKED] = context
+    if not context.resilient_parsing:
+        _check_environment({one.name for one in context.command.params})
     if value is not None:
         overlay(context, read_settings(value, parameters(context.command)), last=False)
     return value
@@ -42,6 +52,53 @@ ConfigOption = Annotated[
 def parameters(command: Any) -> dict[str, Any]:
     """The options of a command that a file may set, by their names there."""
     return {one.name: one for one in command.params if one.name not in _ELSEWHERE}
+
+
+def origin(context: Any, name: str) -> str:
+    """Where the value of an option comes from; "": the command line, or it is the default."""
+    source = context.get_parameter_source(name)
+    if source is None or source.name not in {"DEFAULT_MAP", "ENVIRONMENT"}:
+        return ""
+    if source.name == "ENVIRONMENT":
+        return f"{_VARIABLE}{name.upper()}"
+    # The file is read first, and a preset says later which options it gives.
+    if name in context.meta.get(PRESET, ()):
+        return f"preset {context.obj.name}"
+    return str(context.params.get("config", ""))
+
+
+def with_origin(context: Any, line: str) -> str:
+    """A line on options that cannot be used, with where their values come from.
+
+    Args:
+        context: of the command; None: its options come from the command line alone.
+        line: names an option and its value, or else stays as it is.
+    """
+    if context is None:
+        return line
+    spelled = line.replace("-", "_")
+    origins = [
+        origin(context, name)
+        for name, value in context.params.items()
+        if (name in spelled or _BACKENDS.get(name, name) in spelled)
+        and isinstance(value, str | int | float)
+        and str(value) in line
+    ]
+    found = ", ".join(dict.fromkeys(filter(None, origins)))
+    return f"{found}: {line}" if found else line
+
+
+def _check_environment(known: set[str]) -> None:
+    """Refuse variables that are options misspelled, and say of others that they mean nothing."""
+    for variable in sorted(os.environ):
+        name = variable.removeprefix(_VARIABLE).lower()
+        if not variable.startswith(_VARIABLE) or name in known:
+            continue
+        near = get_close_matches(name, known - _ELSEWHERE, 1, _LIKE)
+        if near:
+            meant = f"{_VARIABLE}{near[0].upper()}"
+            raise InputError(f"{variable}: there is no such option (did you mean {meant}?)")
+        note(f"{variable} in the environment is no option, and has no effect")
 
 
 def read_settings(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,38 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from diarize.cli.options import SeedOption
 from diarize.errors import InputError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from diarize.mixing.corpus import Maker
+    from diarize.mixing.speech import Utterance
+
+OVERLAP = 0.08
+ROOMS = 40  # made ones, beside those of --rooms
+
 
 def simulate(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where FLAC files and their RTTM go.")],
     speech_dir: Annotated[
-        Path,
+        list[Path] | None,
         typer.Argument(
             metavar="SPEECH_DIR",
             help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
         ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where FLAC files and their RTTM go.")],
+    ] = None,
+    speech: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="The same; may repeat.", show_default="none"),
+    ] = None,
+    turns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR[:K/N]",
+            help="Replay stretches of the talk in these RTTM files, K/N: of one part of them; "
+            "may repeat.",
+            show_default="turns are drawn",
+        ),
+    ] = None,
     conversations: Annotated[int, typer.Option(metavar="N", min=1, help="How many to make.")] = 1,
     speakers: Annotated[
         str, typer.Option(metavar="MIN-MAX", help="Speakers of one conversation, or one number.")
     ] = "2-5",
     seconds: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=5.0, help="Length, about; speech is never used twice."),
+        typer.Option(
+            metavar="SECONDS",
+            min=5.0,
+            help="Length, about; without --turns, speech is never used twice.",
+        ),
     ] = 60.0,
     overlap: Annotated[
-        float,
-        typer.Option(metavar="SHARE", min=0.0, max=0.5, help="Share of speech in which two speak."),
-    ] = 0.08,
-    noise: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=0.5,
+            help="Share of speech in which two speak, where turns are drawn.",
+            show_default=str(OVERLAP),
+        ),
+    ] = None,
+    scene: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="headsets|table|close|telephone",
+            help="How replayed talk is heard; may repeat.",
+            show_default="all of them",
+        ),
+    ] = None,
+    rooms: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Recordings of noise.", show_default="synthetic"),
+        typer.Option(
+            metavar="DIR", help="Measured responses for replayed talk.", show_default="synthetic"
+        ),
+    ] = None,
+    noise: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
+        ),
     ] = None,
     split: Annotated[
         str | None,
@@ -50,20 +98,60 @@ def simulate(
     from diarize.mixing.corpus import Conversations, write_conversations
     from diarize.mixing.speech import find_utterances
 
+    folders = [*(speech_dir or []), *(speech or [])]
+    if not folders:
+        raise InputError("single-speaker speech is needed: SPEECH_DIR or --speech DIR")
+    if turns and overlap is not None:
+        raise InputError("--overlap goes without --turns: replayed talk has its own")
+    for name, value in (("--scene", scene), ("--rooms", rooms)):
+        if value and not turns:
+            raise InputError(f"{name} goes with --turns")
     require_folder(out)
-    drawn = Conversations(
-        find_utterances(speech_dir, split),
-        _range(speakers),
-        ConversationConfig(seconds=seconds, overlap=overlap),
-        read_noises(noise) if noise else [],
-        seed,
-    )
+    utterances = [u for folder in folders for u in find_utterances(folder, split)]
+    noises = [sound for folder in noise or [] for sound in read_noises(folder)]
     with progress() as hook:
-        written = write_conversations(drawn, conversations, out)
+        maker: Maker
+        if turns:
+            maker = _replayed(
+                utterances, turns, scene, rooms, noises, _range(speakers), seconds, seed
+            )
+        else:
+            config = ConversationConfig(
+                seconds=seconds, overlap=OVERLAP if overlap is None else overlap
+            )
+            maker = Conversations(utterances, _range(speakers), config, noises, seed)
+        written = write_conversations(maker, conversations, out)
         for done, (path, length) in enumerate(written, start=1):
             if hook:
                 hook("simulating", done, conversations)
             print(f"{path}\t{length:.1f}", flush=True)
+
+
+def _replayed(
+    utterances: list[Utterance],
+    turns: list[str],
+    scenes: list[str] | None,
+    rooms: Path | None,
+    noises: list[np.ndarray],
+    speakers: tuple[int, int],
+    seconds: float,
+    seed: int,
+) -> Maker:
+    import numpy as np
+
+    from diarize.mixing.replay import Replay, Scene
+    from diarize.mixing.replayed import ReplayedConversations
+    from diarize.mixing.rooms import draw_rooms
+    from diarize.mixing.talk import find_talks
+    from diarize.mixing.voices import collect_voices
+
+    scene = Scene.of(scenes) if scenes else Scene()
+    talks = find_talks(turns)
+    bank = draw_rooms(np.random.default_rng(seed), rooms, ROOMS)
+    voices = collect_voices(utterances, (1.0,))
+    return ReplayedConversations(
+        Replay(talks, voices, bank, noises, scene, seed), speakers, seconds
+    )
 
 
 def _range(text: str) -> tuple[int, int]:

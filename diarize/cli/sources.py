@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,13 @@ SAMPLE_FORMATS = {
 }  # fmt: skip
 MOST_BYTES = 1 << 18  # read at a time, at most
 WAITING = 8  # blocks that wait to be worked on; whoever is ahead by more than that has to wait
+LOOK_EVERY = 0.1  # seconds after which whoever has to wait looks whether anybody wants it still
+LETTING_GO = 1.0  # seconds in which a source ends, unless it hangs in a read
 BLOCK_SECONDS = 0.05  # of a file that is played
 FAST_SECONDS = 5.0  # of one that is played as fast as may be
+
+
+_NOTHING = contextlib.nullcontext()
 
 
 @dataclass
@@ -70,9 +76,15 @@ class Blocks:
 
     def __init__(self, produce: Iterator[np.ndarray]) -> None:
         self._queue: queue.Queue[np.ndarray | BaseException | None] = queue.Queue(WAITING)
-        self._over = False
+        self._over = threading.Event()
         # A daemon: a read that never returns must not keep the program from ending.
-        threading.Thread(target=self._fill, args=(produce,), daemon=True).start()
+        self._thread = threading.Thread(target=self._fill, args=(produce,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let go of the source: what its decoder holds would be reported as lost at the end."""
+        self._over.set()
+        self._thread.join(LETTING_GO)
 
     def next(self, seconds: float) -> np.ndarray | None:
         """Wait for the next block, at most so long.
@@ -90,11 +102,21 @@ class Blocks:
 
     def _fill(self, produce: Iterator[np.ndarray]) -> None:
         try:
-            for block in produce:
-                self._queue.put(block)
-            self._queue.put(None)
+            with contextlib.closing(produce) if isinstance(produce, Generator) else _NOTHING:
+                for block in produce:
+                    if not self._put(block):
+                        return
+            self._put(None)
         except BaseException as problem:  # told where the blocks are taken
-            self._queue.put(problem)
+            self._put(problem)
+
+    def _put(self, item: np.ndarray | BaseException | None) -> bool:
+        """Hand on an item; False: nobody wants any more."""
+        while not self._over.is_set():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(item, timeout=LOOK_EVERY)
+                return True
+        return False
 
 
 Source = Callable[[], Iterator[np.ndarray]]

@@ -166,6 +166,7 @@ def stream(
     from diarize.cli.sources import Pcm
     from diarize.cli.targets import refuse_recording
     from diarize.files import require_writable
+    from diarize.formats import written_format
     from diarize.streaming import StreamingDiarizer
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
@@ -175,6 +176,7 @@ def stream(
     if out is not None:
         require_writable(out)
         refuse_recording(out, [] if audio == "-" else [audio], "the result")
+        written_format(out)
     pcm = Pcm(sample_format or "s16", channels or 1)
     rate = rate or RATE
     source = _source(audio, microphone, rate, pcm, _factor(speed))

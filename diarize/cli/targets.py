@@ -57,11 +57,11 @@ class Targets:
             report: a web page, or a folder for several; None: none are made.
 
         Raises:
-            InputError: an unknown format, two recordings of one name, a place that cannot be
-                written, or a file that is one of the recordings.
+            InputError: an unknown format, an ending that no format has, two recordings of one name,
+                a place that cannot be written, or a file that is one of the recordings.
         """
         from diarize.files import require_writable
-        from diarize.formats import format_of, require_format
+        from diarize.formats import require_format, written_format
 
         for name in formats or ():
             require_format(name)
@@ -82,7 +82,7 @@ class Targets:
         require_writable(path)
         refuse_recording(path, [entry.source for entry in inputs], "the result")
         if not told:
-            formats = [format_of(path) or "rttm"]
+            formats = [written_format(path) or "rttm"]
         return cls(None, path, formats, clips, several, page, pages)
 
     def clips_of(self, name: str) -> Path | None:
@@ -127,17 +127,28 @@ def _resolve_pages(
     report: str | None, inputs: Sequence[Entry], several: bool
 ) -> tuple[Path | None, Path | None]:
     """The one web page, or the folder for them, as `Targets` has them."""
-    from diarize.files import require_writable
-
     if report is None:
         return None, None
     path = Path(report)
     if several or path.is_dir() or report.endswith(("/", os.sep)):
         require_folder(path)
         return None, path
-    require_writable(path)
     refuse_recording(path, [entry.source for entry in inputs], "the page")
+    require_page(path)
     return path, None
+
+
+def require_page(path: Path) -> None:
+    """Refuse a web page that could not be written, or that no browser would open.
+
+    Raises:
+        InputError: it cannot be written, or has another ending than .html.
+    """
+    from diarize.files import require_writable
+
+    if path.suffix.lower() not in {"", ".html", ".htm"}:
+        raise InputError(f"{path}: a web page ends in .html")
+    require_writable(path)
 
 
 def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:

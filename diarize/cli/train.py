@@ -226,3 +226,120 @@ def splitnet(
 def _report_splits(step: int, loss: float, accuracy: dict[str, float]) -> None:
     parts = ", ".join(f"{name} {value:.3f}" for name, value in accuracy.items())
     print(f"step {step}: loss {loss:.3f}; split accuracy {parts}", flush=True)
+
+
+@app.command()
+def activity(
+    speech: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="DIR",
+            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker; "
+            "may repeat.",
+        ),
+    ],
+    turns: Annotated[
+        list[str],
+        typer.Option(
+            metavar="DIR[:K/N]",
+            help="Replay the talk in these RTTM files, K/N: of one part of them; may repeat, and "
+            "what is named twice comes twice as often.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Voices, shards, checkpoint, activity.safetensors go here."
+        ),
+    ],
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Split to train on.", show_default="all")
+    ] = None,
+    dev_split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Split to report on; the weights that are best there are kept.",
+            show_default="none: the last weights",
+        ),
+    ] = None,
+    dev_turns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR[:K/N]", help="The talk to report on; may repeat.", show_default="none"
+        ),
+    ] = None,
+    rooms: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Measured responses of rooms.", show_default="synthetic"),
+    ] = None,
+    noise: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Weights to begin with.", show_default="drawn ones"),
+    ] = None,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 4_500,
+    every: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
+    ] = 100,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Processes that render replayed talk.")
+    ] = 1,
+    until: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train.")] = "cpu",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and talk.")] = 0,
+) -> None:
+    """Train the network that hears how many speak; run again to go on after an interruption."""
+    from diarize.cli.messages import note
+    from diarize.cli.progress import progress
+    from diarize.cli.targets import require_folder
+    from diarize.training.activity import ActivityRecipe, train_activity
+    from diarize.training.counting import CounterLoop
+
+    if bool(dev_split) != bool(dev_turns):
+        raise InputError("--dev-split and --dev-turns go together")
+    require_folder(out)
+    recipe = ActivityRecipe(
+        speech=speech,
+        turns=turns,
+        split=split,
+        rooms=rooms,
+        noise=noise or [],
+        development=dev_split,
+        development_turns=dev_turns or [],
+        start=start,
+        loop=CounterLoop(steps=steps, every=every),
+        seed=seed,
+    )
+    with progress() as hook:
+        path = train_activity(
+            recipe,
+            out,
+            device=device,
+            workers=workers,
+            until=until,
+            hook=hook,
+            report=_report_counts,
+        )
+    note(f"weights in {path}")
+
+
+def _report_counts(step: int, loss: float, figures: dict[str, float], best: int | None) -> None:
+    lines = [f"step {step}: loss {loss:.4f}"]
+    if figures:
+        lines += [
+            f"  unheard voices: loss {figures['loss']:.4f}; speech missed {figures['miss']:.3f}, "
+            f"false {figures['false']:.3f}; overlap precision {figures['precision']:.2f}, "
+            f"recall {figures['recall']:.2f}, average precision {figures['ap']:.3f}"
+        ]
+    if best is not None:
+        lines.append(f"  best so far, and kept: step {best}")
+    print("\n".join(lines), flush=True)

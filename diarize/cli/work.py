@@ -110,6 +110,8 @@ class Work:
         results: list[Result] = []
         before, problem = "", None
         try:
+            if entry.problem:
+                raise InputError(entry.problem)
             before = file_sha256(entry.source) if self.finishes else ""
             for recording in open_recordings(entry.source, self.channels, self.start, self.end):
                 with watch(recording) as hook:
@@ -169,6 +171,7 @@ class Work:
 
     def _options(self, entry: Entry) -> str:
         """A digest of all options, and of what files say of this input."""
+        from diarize.activity import NetworkActivity
         from diarize.embedding import pick_device
 
         diarizer, targets = self.diarizer, self.targets
@@ -182,7 +185,8 @@ class Work:
                 if one.init and one.name not in {"activity", "model", "device", "cache"}
             },
             "device": pick_device(diarizer.device),
-            "activity": activity if is_dataclass(activity) else getattr(activity, "__name__", ""),
+            "activity": getattr(activity, "identity", None) or getattr(activity, "__name__", ""),
+            "voices": NetworkActivity().identity if diarizer.counts else None,
             "told": [{} if turns is None else _said(turns, entry) for turns in told],
             "known": None if self.known is None else _voices(self.known),
             "targets": {

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from diarize.formats.json import json_text
 from diarize.formats.rttm import load_annotations, read_rttm, rttm_text
-from diarize.formats.table import FORMATS, Format, format_of, read_turns, require_format
+from diarize.formats.table import (
+    FORMATS,
+    Format,
+    format_of,
+    read_turns,
+    require_format,
+    written_format,
+)
 from diarize.formats.uem import read_uem, uem_text
 
 __all__ = [
@@ -19,4 +26,5 @@ __all__ = [
     "require_format",
     "rttm_text",
     "uem_text",
+    "written_format",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from pyannote.core import Annotation
@@ -17,11 +19,12 @@ _TYPE = "default-lt"  # the linguistic type that ELAN gives a new file
 _DATE = "1970-01-01T00:00:00+00:00"
 
 
-def eaf_text(annotation: Annotation) -> str:
+def eaf_text(annotation: Annotation, media: Path | None = None) -> str:
     """A tier for each speaker, by first appearance, and in it an annotation for each turn.
 
     The tier is called by the speaker, and so is the value of its annotations; turns in which a
-    speaker overlaps himself become one. No media file is named: ELAN asks for it.
+    speaker overlaps himself become one. The recording is linked; where no file of it is known, ELAN
+    asks for one, as it does where the file has moved and does not lie beside the EAF.
     """
     root = ElementTree.Element(
         "ANNOTATION_DOCUMENT",
@@ -34,7 +37,15 @@ def eaf_text(annotation: Annotation) -> str:
             "xsi:noNamespaceSchemaLocation": _SCHEMA,
         },
     )
-    ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
+    header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
+    if media is not None:
+        ElementTree.SubElement(
+            header,
+            "MEDIA_DESCRIPTOR",
+            MEDIA_URL=media.absolute().as_uri(),
+            MIME_TYPE="audio/x-wav" if media.suffix.lower() == ".wav" else "audio/*",
+            RELATIVE_MEDIA_URL=f"./{quote(media.name)}",
+        )
     order = ElementTree.SubElement(root, "TIME_ORDER")
     number = 0
     for speaker, turns in written_tiers(annotation).items():

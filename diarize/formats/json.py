@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyannote.core import Annotation, Segment, Timeline
@@ -20,8 +20,10 @@ def json_text(
     annotation: Annotation,
     options: Mapping[str, object],
     confidence: Confidence | None = None,
+    *,
+    notes: Sequence[str] = (),
 ) -> str:
-    """One object: uri, version, options, speakers with talk time, turns; times in seconds.
+    """One object: uri, version, options, notes, speakers with talk time, turns; times in seconds.
 
     A turn whose segment and track `confidence` knows has a key for it: the probability, from 0 to
     1, that its speaker is heard at an instant drawn from the turn.
@@ -38,6 +40,7 @@ def json_text(
         "uri": annotation.uri,
         "version": __version__,
         "options": dict(options),
+        "notes": list(notes),
         "speakers": [
             {"speaker": name, "seconds": round(Timeline(segments).support().duration(), 3)}
             for name, segments in sorted(speaking.items())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,31 +122,41 @@ def rttm_text(annotation: Annotation) -> str:
 
 
 def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    """The turns of every recording in an RTTM file, or in all ``*.rttm`` files of a folder, by uri.
+    """The turns of every recording in an RTTM file, or in all ``*.rttm`` files below a folder.
 
-    A file without any line stands for one recording without speech, named as the file's stem.
+    They come by uri; recordings of one uri in different sub-folders, as `diarize run` makes them,
+    by sub-folder and uri (``monday/talk``). A file without any line stands for one recording
+    without speech, named as the file's stem. Hidden files and folders are passed over.
 
     Raises:
         InputError: a file cannot be read or is wrong, a folder holds no RTTM file, or two files of
-            a folder speak of the same recording.
+            one folder speak of the same recording.
     """
     if not os.path.isdir(path):
         return _load_file(path)
-    files = sorted(
-        file
-        for file in Path(path).iterdir()
-        if file.suffix.lower() == ".rttm" and not file.name.startswith(".")
-    )
-    if not files:
-        raise InputError(f"{os.fspath(path)}: no .rttm file in this folder")
-    annotations: dict[str, Annotation] = {}
-    origin: dict[str, Path] = {}
-    for file in files:
+    found: dict[tuple[str, str], tuple[Annotation, Path]] = {}
+    for file in _files_below(path):
+        folder = file.parent.relative_to(path).as_posix()
         for uri, annotation in _load_file(file).items():
-            if uri in annotations:
-                raise InputError(f"{file}: {uri} is in {origin[uri].name} too")
-            annotations[uri], origin[uri] = annotation, file
-    return annotations
+            if (folder, uri) in found:
+                raise InputError(f"{file}: {uri} is in {found[folder, uri][1].name} too")
+            found[folder, uri] = annotation, file
+    if not found:
+        raise InputError(f"{os.fspath(path)}: no .rttm file in this folder")
+    times = Counter(uri for _, uri in found)
+    return {
+        uri if times[uri] == 1 or folder == "." else f"{folder}/{uri}": annotation
+        for (folder, uri), (annotation, _) in found.items()
+    }
+
+
+def _files_below(root: str | os.PathLike[str]) -> Iterator[Path]:
+    """All RTTM files, those of a folder before those of its sub-folders."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.lower().endswith(".rttm") and not name.startswith("."):
+                yield Path(folder, name)
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from pyannote.core import Annotation, Segment, Timeline
 
@@ -27,23 +27,81 @@ _Read: TypeAlias = Callable[[Source], dict[str, list[Turn]]]
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What is known of a recording beside its turns.
+
+    Attributes:
+        notes: what a person should know of how the turns were found.
+        end: seconds at which the recording ends; None: not known.
+        media: its file; None: there is none, or it is not known.
+    """
+
+    notes: tuple[str, ...] = ()
+    end: float | None = None
+    media: Path | None = None
+
+
+_NOTHING = Beside()
+
+
+@runtime_checkable
+class _Write(Protocol):
+    def __call__(
+        self,
+        annotation: Annotation,
+        options: Mapping[str, object],
+        confidence: Confidence | None,
+        beside: Beside = _NOTHING,
+        /,
+    ) -> str: ...
+
+
+@dataclass(frozen=True)
 class Format:
     """A format of turns.
 
     Attributes:
         suffix: of its files, without the dot.
-        write: text of (annotation, options of the run, confidence of its segments and tracks).
+        write: text of (annotation, options of the run, confidence of its segments and tracks) and
+            of what is known beside them, if it is.
         read: the turns of a file, by recording; None: it does not say who speaks.
     """
 
     suffix: str
-    write: Callable[[Annotation, Mapping[str, object], Confidence | None], str]
+    write: _Write
     read: _Read | None
 
 
+def _format(
+    suffix: str, write: Callable[[Annotation, Confidence | None, Beside], str], read: _Read | None
+) -> Format:
+    """A format that does not hold options."""
+
+    def text(
+        annotation: Annotation,
+        options: Mapping[str, object],
+        confidence: Confidence | None,
+        beside: Beside = _NOTHING,
+        /,
+    ) -> str:
+        return write(annotation, confidence, beside)
+
+    return Format(suffix, text, read)
+
+
 def _plain(suffix: str, write: Callable[[Annotation], str], read: _Read | None) -> Format:
-    """A format that holds neither options nor confidence."""
-    return Format(suffix, lambda annotation, options, confidence: write(annotation), read)
+    """A format that holds turns alone."""
+    return _format(suffix, lambda annotation, confidence, beside: write(annotation), read)
+
+
+def _json(
+    annotation: Annotation,
+    options: Mapping[str, object],
+    confidence: Confidence | None,
+    beside: Beside = _NOTHING,
+    /,
+) -> str:
+    return json_text(annotation, options, confidence, notes=beside.notes)
 
 
 def _read_rttm(source: Source) -> dict[str, list[Turn]]:
@@ -62,11 +120,13 @@ def _regions(annotation: Annotation) -> str:
 
 FORMATS: dict[str, Format] = {
     "rttm": _plain("rttm", rttm_text, _read_rttm),
-    "json": Format("json", json_text, read_json),
-    "csv": Format("csv", lambda found, options, sure: csv_text(found, sure), read_csv),
-    "tsv": Format("tsv", lambda found, options, sure: tsv_text(found, sure), read_tsv),
-    "textgrid": _plain("TextGrid", textgrid_text, read_textgrid),
-    "eaf": _plain("eaf", eaf_text, read_eaf),
+    "json": Format("json", _json, read_json),
+    "csv": _format("csv", lambda found, sure, _: csv_text(found, sure), read_csv),
+    "tsv": _format("tsv", lambda found, sure, _: tsv_text(found, sure), read_tsv),
+    "textgrid": _format(
+        "TextGrid", lambda found, _, beside: textgrid_text(found, beside.end), read_textgrid
+    ),
+    "eaf": _format("eaf", lambda found, _, beside: eaf_text(found, beside.media), read_eaf),
     "audacity": _plain("txt", audacity_text, read_audacity),
     "srt": _plain("srt", srt_text, read_srt),
     "vtt": _plain("vtt", vtt_text, read_vtt),
@@ -76,7 +136,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """The format that a file's ending says, if it says one; ``.txt`` may be anything."""
+    """The format that a file's ending says, if it says one; ``.txt`` may hold anything."""
     ending = Path(path).suffix.lower()
     return next(
         (
@@ -86,6 +146,24 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
         ),
         None,
     )
+
+
+def written_format(path: str | os.PathLike[str]) -> str | None:
+    """The format in which a file of that name is written; None: it has no ending.
+
+    Of what is written, ``.txt`` is Audacity's.
+
+    Raises:
+        InputError: no format has that ending.
+    """
+    ending = Path(path).suffix
+    if not ending:
+        return None
+    name = "audacity" if ending.lower() == ".txt" else format_of(path)
+    if name is None:
+        known = ", ".join(f".{format.suffix}" for format in FORMATS.values())
+        raise InputError(f"{os.fspath(path)}: no format ends in {ending}, but in {known}")
+    return name
 
 
 def read_turns(source: Source, name: str | None = None) -> dict[str, list[Turn]]:

@@ -9,7 +9,7 @@ from pyannote.core import Annotation
 
 from diarize.errors import InputError
 from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of
-from diarize.formats.turns import Turn, written_tiers
+from diarize.formats.turns import Turn, milliseconds, written_tiers
 
 # As Praat reads: a text in quotes (two of them are one), or what stands between blanks; from an
 # exclamation mark that stands alone on, the rest of a line is a comment.
@@ -17,15 +17,19 @@ _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(?<!\S)!.*|(\S+)')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def textgrid_text(annotation: Annotation) -> str:
+def textgrid_text(annotation: Annotation, recording_end: float | None = None) -> str:
     """A tier of intervals for each speaker, by first appearance, in Praat's long text format.
 
     An interval in which the speaker speaks has the speaker's name as its label, the others none;
-    turns in which a speaker overlaps himself become one. The grid ends with the last turn, or after
-    a second where nobody speaks: there is then one tier without name.
+    turns in which a speaker overlaps himself become one. The grid ends with the recording; where
+    that is not known with the last turn, or after a second where nobody speaks. There is then one
+    tier without name.
     """
     tiers = written_tiers(annotation)
-    end = max((turns[-1].end for turns in tiers.values()), default=1.0)
+    ends = [turns[-1].end for turns in tiers.values()]
+    if recording_end is not None:
+        ends.append(milliseconds(recording_end) / 1000)
+    end = max(ends, default=1.0)
     lines = [
         'File type = "ooTextFile"',
         'Object class = "TextGrid"',

@@ -47,7 +47,7 @@ def through_codec(
     """Write a lossy file at a low rate and read it again."""
     kind, subtype, rate = CODECS[int(rng.integers(len(CODECS)))]
     peak = max(float(np.abs(samples).max()), 1e-9)
-    quality = float(rng.uniform(0.6, 1.0))
+    quality = float(rng.uniform(0.6, 0.98))
     heard = _written(samples * (0.5 / peak), rate, kind, subtype, quality) * (peak / 0.5)
     return _as_long(heard, samples)
 

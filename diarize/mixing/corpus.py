@@ -1,8 +1,8 @@
-"""Many conversations out of one folder of speech: who talks with whom."""
+"""Many conversations out of folders of speech: who talks with whom."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,9 @@ from diarize.mixing.speech import Utterance, by_speaker, read_samples
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
+
+# The first so many recordings, and who speaks when in each.
+Maker = Callable[[int], Iterator[tuple[Float32[np.ndarray, "_"], "Annotation"]]]
 
 SAME_CORPUS = 0.8  # share of conversations whose speakers come from one corpus
 ENOUGH = 0.9  # seconds of speech that the speakers must have for each second of conversation
@@ -98,7 +101,7 @@ def _shuffled(files: Sequence[Utterance], rng: np.random.Generator) -> list[Utte
 
 
 def write_conversations(
-    conversations: Conversations, count: int, folder: Path
+    conversations: Maker, count: int, folder: Path
 ) -> Iterator[tuple[Path, float]]:
     """Write conversations as FLAC with RTTM beside, one after another.
 

@@ -15,19 +15,23 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.channel import clipped, few_bits, through_codec, through_telephone
 from diarize.mixing.rooms import place_of
 from diarize.mixing.sounds import draw_events
 from diarize.mixing.speech import FRAME, active_frames
 from diarize.mixing.talk import Talk
-from diarize.training.voices import Voices
+from diarize.mixing.voices import LOUDNESS, Voices, to_float
 
 SHORTEST_PAUSE = 30  # frames of 10 ms; a shorter silence inside a turn belongs to the turn
 FADE = 160  # samples, 10 ms, at both ends of a turn
-LOUDNESS = 0.05  # root mean square of every voice before gains
+LEAST_SPEECH = 0.5  # seconds that a voice must have to be heard
 ONSET = 0.7  # share of turns that begin where a run of speech begins
 LOUD_PEAK = 0.3  # of full scale, to which the 99.9th percentile of a recording is brought
+
+
+KINDS = ("headsets", "table", "close", "telephone")
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Scene:
     """How a conversation is heard: shares and ranges of what is drawn for each one.
 
     Attributes:
-        kinds: weights of a headset mix, a microphone on a table, close microphones, a telephone.
+        kinds: shares of KINDS: a headset mix, one microphone on a table, close ones, a telephone.
         gain: standard deviation of the voices' levels, decibels.
         far: share in which voices lie up to 20 dB apart.
         turn_gain: standard deviation of the levels of a voice's turns, decibels.
@@ -65,6 +69,20 @@ class Scene:
     same_corpus: float = 0.5
     busy: float = 0.4
 
+    @classmethod
+    def of(cls, kinds: Sequence[str]) -> Scene:
+        """A scene of some kinds alone, each as often.
+
+        Raises:
+            InputError: a kind that there is not.
+        """
+        for kind in kinds:
+            if kind not in KINDS:
+                raise InputError(f"scene {kind}: not one of {', '.join(KINDS)}")
+        headsets, table, close, telephone = (float(kind in kinds) for kind in KINDS)
+        n = len(set(kinds))
+        return cls(kinds=(headsets / n, table / n, close / n, telephone / n))
+
 
 @dataclass
 class Replay:
@@ -87,12 +105,25 @@ class Replay:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Group voices by speaker and corpus."""
+        """Group voices by speaker and corpus.
+
+        Raises:
+            InputError: no voice has speech.
+        """
         self._speakers: dict[str, list[int]] = {}
+        lengths = (self.voices.ends - self.voices.starts).tolist()
         for row, speaker in enumerate(self.voices.speakers.tolist()):
-            self._speakers.setdefault(speaker, []).append(row)
+            if lengths[row] >= LEAST_SPEECH * SAMPLE_RATE:
+                self._speakers.setdefault(speaker, []).append(row)
+        if not self._speakers:
+            raise InputError("no speech to replay talk with")
         self._corpus = {s: str(self.voices.corpora[rows[0]]) for s, rows in self._speakers.items()}
         self._active: dict[int, np.ndarray] = {}
+
+    @property
+    def n_speakers(self) -> int:
+        """How many people there are voices of."""
+        return len(self._speakers)
 
     def draw(
         self, number: int, seconds: float
@@ -117,7 +148,7 @@ class Replay:
     def choose(self, count: int, rng: np.random.Generator) -> list[int]:
         """Choose voices of so many different speakers, or of all there are."""
         names = rng.permutation(list(self._speakers)).tolist()
-        if names and rng.random() < self.scene.same_corpus:
+        if rng.random() < self.scene.same_corpus:
             corpus = self._corpus[names[0]]
             names.sort(key=lambda name: self._corpus[name] != corpus)
         return [int(rng.choice(self._speakers[name])) for name in names[:count]]
@@ -160,7 +191,7 @@ class Replay:
         if end - begin < 1.0 and rng.random() < 0.6:
             decibels -= float(rng.uniform(0, self.scene.back_channel))
         flat = (frames[:, None] * FRAME + np.arange(FRAME)).ravel() + source
-        stretch = self.voices.samples[flat].astype(np.float32) / np.float32(32767)
+        stretch = to_float(self.voices.samples[flat])
         ramp = np.linspace(0, 1, FADE, dtype=np.float32)
         stretch[:FADE] *= ramp
         stretch[-FADE:] *= ramp[::-1]
@@ -175,15 +206,15 @@ class Replay:
 
     def _heard(self, tracks: np.ndarray, rng: np.random.Generator) -> Float32[np.ndarray, "_"]:
         scene, (count, n) = self.scene, tracks.shape
-        kind = int(rng.choice(4, p=scene.kinds))
+        kind = KINDS[int(rng.choice(len(KINDS), p=scene.kinds))]
         decibels = rng.normal(0, scene.gain, count)
         if rng.random() < scene.far:
             decibels = rng.uniform(-20, 0, count)
         gains = np.float32(10) ** np.asarray(decibels / 20, np.float32)
         tracks = tracks * gains[:, None]
-        if kind == 0:
+        if kind == "headsets":
             mixed = self._headsets(tracks, rng)
-        elif kind == 1:
+        elif kind == "table":
             mixed = self._table(tracks, rng)
         else:
             mixed = np.zeros(n, np.float32)
@@ -197,7 +228,7 @@ class Replay:
         if rng.random() >= scene.clean:
             snr = float(rng.uniform(*scene.snr))
             mixed = mixed + self._background(n, rng) * np.float32(spoken * 10 ** (-snr / 20))
-        if kind == 3 or rng.random() < scene.telephone:
+        if kind == "telephone" or rng.random() < scene.telephone:
             mixed = through_telephone(mixed, rng)
         if rng.random() < scene.codec:
             mixed = through_codec(mixed, rng)

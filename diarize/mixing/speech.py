@@ -113,6 +113,7 @@ ABOVE_BACKGROUND = 12.0
 # none.
 SILENT, LOUD = 35.0, 18.0
 FRAME = SAMPLE_RATE // 100
+FRAME_SECONDS = FRAME / SAMPLE_RATE
 
 
 def active_frames(samples: Float32[np.ndarray, "samples"]) -> np.ndarray:

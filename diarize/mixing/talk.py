@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ def read_talks(folders: Sequence[Path], part: tuple[int, int] | None = None) -> 
     """Read every RTTM file of some folders.
 
     Args:
-        folders: with RTTM files, directly in them.
+        folders: with RTTM files, directly in them; one that is named twice counts twice.
         part: `(0, 2)` keeps the first, third, ... recording by name, `(1, 2)` the others.
 
     Raises:
@@ -89,3 +90,22 @@ def read_talks(folders: Sequence[Path], part: tuple[int, int] | None = None) -> 
     if not talks:
         raise InputError("no turns to replay in " + ", ".join(str(f) for f in folders))
     return talks
+
+
+def find_talks(names: Sequence[str]) -> list[Talk]:
+    """Read the talk of folders, or of parts of them: `DIR` or, for every second file, `DIR:0/2`.
+
+    Raises:
+        InputError: as `read_talks`, or a part that there is not.
+    """
+    return [talk for name in names for talk in _find(name)]
+
+
+def _find(name: str) -> list[Talk]:
+    found = re.fullmatch(r"(.+):(\d+)/(\d+)", name)
+    if found is None or Path(name).is_dir():
+        return read_talks([Path(name)])
+    folder, first, step = found[1], int(found[2]), int(found[3])
+    if first >= step:
+        raise InputError(f"{name}: parts of {step} are numbered from 0 to {step - 1}")
+    return read_talks([Path(folder)], (first, step))

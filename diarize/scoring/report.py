@@ -14,6 +14,8 @@ from diarize.scoring.der import SpeakerTime, speaker_time
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.scoring.jer import jaccard_errors
 
+_NAMED = 3  # recordings that a message names at most
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -66,7 +68,8 @@ def score_files(
 ) -> Report:
     """Score hypotheses against references of the same uri.
 
-    A missing hypothesis counts as empty; a hypothesis without reference is left out. With `uem`
+    A missing hypothesis counts as empty; a hypothesis without reference is left out. One reference
+    and one hypothesis are of one recording, whatever their names are. With `uem`
     only its regions are evaluated, and recordings that it does not list are left out; without it
     all time is. `collar` (seconds on each side of every boundary of a reference turn) and
     `skip_overlap` (of the reference) restrict DER and its parts only. Totals: DER and its parts by
@@ -74,7 +77,7 @@ def score_files(
     error over recordings.
 
     Raises:
-        InputError: the collar is negative, or there is no recording to score.
+        InputError: the collar is negative, there is no recording to score, or no hypothesis of any.
     """
     if not 0 <= collar < math.inf:
         raise InputError(f"the collar must be zero or more seconds, not {collar}")
@@ -82,6 +85,12 @@ def score_files(
     if not scored:
         where = "the UEM lists no recording of the reference" if references else "no reference"
         raise InputError(f"nothing to score: {where}")
+    hypotheses, paired = _paired(references, hypotheses)
+    if hypotheses and not any(uri in hypotheses for uri in scored):
+        raise InputError(
+            f"nothing to score: no recording has turns in both; {_listed(scored)} in the "
+            f"reference, {_listed(hypotheses)} in the hypothesis"
+        )
     tallies = {
         uri: _tally(
             references[uri],
@@ -96,8 +105,25 @@ def score_files(
         total=_sum(tallies.values()).scores(),
         files={uri: tally.scores() for uri, tally in tallies.items()},
         protocol=_protocol(uem is not None, collar, skip_overlap),
-        notes=_notes(references, hypotheses, scored),
+        notes=paired + _notes(references, hypotheses, scored),
     )
+
+
+def _paired(
+    references: Mapping[str, Annotation], hypotheses: Mapping[str, Annotation]
+) -> tuple[Mapping[str, Annotation], tuple[str, ...]]:
+    """The hypotheses by the names of references, and a note where a name was passed over."""
+    if len(references) != 1 or len(hypotheses) != 1 or references.keys() == hypotheses.keys():
+        return hypotheses, ()
+    (uri,), ((other, turns),) = references, hypotheses.items()
+    return {uri: turns}, (f"one recording on either side: {other} is scored as {uri}",)
+
+
+def _listed(uris: Collection[str]) -> str:
+    """Some of the names, and how many there are beside them."""
+    named = list(uris)[:_NAMED]
+    more = len(uris) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 @dataclass(frozen=True)

@@ -1,238 +1,190 @@
-"""Train the network that hears how many speak: replayed talk, steps, averaged weights, report."""
+"""Train the network that hears how many speak, on real talk replayed by the voices of a corpus."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
 
-from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
-from diarize.activity.network import hints_of
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
-from diarize.training.chunks import LOWEST, NATS, Shard
+from diarize.activity.counter import CounterConfig, VoiceCounter
+from diarize.activity.network import load_counter, save_counter
+from diarize.embedding import pick_device
+from diarize.errors import InputError
+from diarize.files import atomic_output
+from diarize.mixing.acoustics import read_noises
+from diarize.mixing.replay import Replay
+from diarize.mixing.rooms import draw_rooms
+from diarize.mixing.speech import Utterance, find_utterances
+from diarize.mixing.talk import find_talks
+from diarize.mixing.voices import Voices, collect_voices
+from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
+from diarize.training.counting import CounterLoop, CounterTrainer, Report, as_batch, train_counter
 
-PATIENCE = 3600.0  # seconds to wait for a shard
+SPEEDS = (1.0, 0.92, 1.09)  # at which voices are heard whose pauses are short
+PAUSE = 1.2  # seconds of silence that are kept where a voice is heard with its own pauses
+ROOMS = 80  # made ones, beside the measured
+DEVELOPMENT = "development.npy"  # the chunks that weights are judged on
+DEVELOPMENT_SEED = 77  # of the talk in them
+
+Hook = Callable[[str, float, float], None]
 
 
-@dataclass(frozen=True)
-class CounterLoop:
-    """How long and how fast.
+@dataclass(frozen=True, kw_only=True)
+class ActivityRecipe:
+    """All that a training is made of.
 
     Attributes:
-        steps: steps in all.
-        batch: chunks in one step.
-        rate: learning rate after `warmup` steps; from there it falls to zero along a cosine.
-        warmup: steps in which the rate rises.
-        first: shards that must be there before the first step.
-        reuse: how often a chunk is seen, on average.
-        average: decay of the averaged weights.
-        unhinted: share of chunks for which silero-vad says nothing.
-        every: steps between two checkpoints.
-        clip: largest norm of the gradient.
+        speech: folders of single-speaker speech.
+        turns: folders of RTTM files whose talk is replayed, as `mixing.talk.find_talks` takes them.
+        split: value of the tables' `split` column to train on; None: everything.
+        rooms: folder of measured responses; None: made rooms alone.
+        noise: folders of noise recordings.
+        development: split whose voices replay `development_turns`; the weights with the lowest
+            loss there are kept. None: the last are.
+        development_turns: talk that is not trained on.
+        start: weights to begin with; None: drawn ones.
+        model, loop: sizes and steps.
+        seed: of weights and talk.
     """
 
-    steps: int = 4500
-    batch: int = 32
-    rate: float = 2e-3
-    warmup: int = 200
-    first: int = 10
-    reuse: float = 16.0
-    average: float = 0.998
-    unhinted: float = 0.1
-    every: int = 100
-    clip: float = 1.0
+    speech: Sequence[Path]
+    turns: Sequence[str]
+    split: str | None = None
+    rooms: Path | None = None
+    noise: Sequence[Path] = ()
+    development: str | None = None
+    development_turns: Sequence[str] = ()
+    start: Path | None = None
+    model: CounterConfig = field(default_factory=CounterConfig)
+    loop: CounterLoop = field(default_factory=CounterLoop)
+    seed: int = 0
 
 
-class ShardFolder:
-    """The shards of a folder, read when they are there."""
-
-    def __init__(self, folder: Path, count: int) -> None:
-        self.folder, self.count = folder, count
-        self._shards: dict[int, Shard] = {}
-
-    def path(self, number: int) -> Path:
-        return self.folder / f"shard_{number:04d}.npz"
-
-    def __getitem__(self, number: int) -> Shard:
-        if number not in self._shards:
-            begun = time.monotonic()
-            while not self.path(number).is_file():
-                if time.monotonic() - begun > PATIENCE:
-                    raise TimeoutError(f"{self.path(number)}: not rendered")
-                time.sleep(1.0)
-            self._shards[number] = Shard.load(self.path(number))
-        return self._shards[number]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Chunks as tensors: mel (b, frames, 64), hints (b, steps, 2), voices (b, answers)."""
-
-    mel: Tensor
-    hints: Tensor
-    voices: Tensor
-
-
-def as_batch(
-    mel: np.ndarray, speech: np.ndarray, voices: np.ndarray, config: CounterConfig
-) -> Batch:
-    """Make tensors of bytes."""
-    features = torch.from_numpy(mel).float().mul_(NATS).add_(LOWEST)
-    steps = mel.shape[1] // config.stack
-    hints = torch.from_numpy(hints_of(speech.astype(np.float32) / 255, 0, steps))
-    each = config.stack // config.answers
-    truth = torch.from_numpy(np.minimum(voices[:, ::each], MOST).astype(np.int64))
-    return Batch(features[:, : steps * config.stack], hints, truth[:, : steps * config.answers])
-
-
-def draw_batch(
-    shards: ShardFolder, step: int, loop: CounterLoop, config: CounterConfig, seed: int
-) -> Batch:
-    """The batch of a step, which depends on the seed and the step alone."""
-    from diarize.training.chunks import PER_SHARD
-
-    rng = np.random.default_rng([seed, 5, step])
-    there = min(shards.count, loop.first + int(step * loop.batch / loop.reuse / PER_SHARD))
-    chosen = rng.integers(there, size=loop.batch)
-    rows = rng.integers(PER_SHARD, size=loop.batch)
-    parts = [(shards[int(s)], int(r)) for s, r in zip(chosen, rows, strict=True)]
-    batch = as_batch(
-        np.stack([s.mel[r] for s, r in parts]),
-        np.stack([s.speech[r] for s, r in parts]),
-        np.stack([s.voices[r] for s, r in parts]),
-        config,
-    )
-    b, bands = loop.batch, config.bands
-    place = np.linspace(-1, 1, bands)
-    knots = np.linspace(-1, 1, 6)
-    tint = rng.normal(0, 0.5, (b, 1)) + rng.normal(0, 0.5, (b, 1)) * place
-    tint = tint + np.stack([np.interp(place, knots, rng.normal(0, 0.4, 6)) for _ in range(b)])
-    batch.mel.add_(torch.from_numpy(tint[:, None].astype(np.float32)))
-    batch.hints[torch.from_numpy(rng.random(b) < loop.unhinted)] = 0.0
-    return batch
-
-
-class CounterTrainer:
-    """The network, its averaged twin and the optimiser."""
-
-    def __init__(self, config: CounterConfig, loop: CounterLoop, device: str = "cpu") -> None:
-        self.loop, self.device = loop, device
-        self.model = VoiceCounter(config).to(device)
-        self.averaged = VoiceCounter(config).to(device).requires_grad_(False)
-        self.averaged.load_state_dict(self.model.state_dict())
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=loop.rate, betas=(0.9, 0.98), weight_decay=1e-4
-        )
-        self.step = 0
-
-    def look_at(self, mel: Tensor) -> None:
-        """Take mean and deviation of the bands from some chunks."""
-        for model in (self.model, self.averaged):
-            model.mean.copy_(mel.mean(dim=(0, 1)))
-            model.deviation.copy_(mel.std(dim=(0, 1)))
-
-    def rate(self) -> float:
-        loop = self.loop
-        up = min(1.0, (self.step + 1) / loop.warmup)
-        done = min(1.0, self.step / loop.steps)
-        return float(loop.rate * up * (0.5 + 0.5 * np.cos(np.pi * done)))
-
-    def advance(self, batch: Batch) -> float:
-        """Take one step; returns the loss."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate()
-        self.model.train()
-        logits = self.model(batch.mel.to(self.device), batch.hints.to(self.device))
-        loss = functional.cross_entropy(
-            logits.flatten(0, 1), batch.voices.to(self.device).flatten()
-        )
-        self.optimiser.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.loop.clip)
-        self.optimiser.step()
-        self.step += 1
-        decay = min(self.loop.average, (self.step + 1) / (self.step + 10))
-        with torch.no_grad():
-            for mean, value in zip(
-                self.averaged.parameters(), self.model.parameters(), strict=True
-            ):
-                mean.lerp_(value, 1 - decay)
-        return float(loss.detach())
-
-    def save(self, path: Path) -> None:
-        further = {f"averaged.{k}": v for k, v in self.averaged.state_dict().items()}
-        about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
-        save_checkpoint(path, self.model, self.optimiser, about, further)
-
-    def load(self, path: Path) -> None:
-        tensors, about = read_checkpoint(path, self.device)
-        restore(tensors, self.model, self.optimiser)
-        own = {
-            k.removeprefix("averaged."): v for k, v in tensors.items() if k.startswith("averaged.")
-        }
-        self.averaged.load_state_dict(own)
-        self.step = int(about["step"])
-
-
-@torch.inference_mode()
-def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]:
-    """Cross entropy; miss and false alarm of speech at 0.5; average precision of overlap."""
-    from sklearn.metrics import average_precision_score
-
-    model.eval()
-    losses, answers, truths = [], [], []
-    device = next(model.parameters()).device
-    for i in range(0, len(shard.mel), rows):
-        batch = as_batch(
-            shard.mel[i : i + rows],
-            shard.speech[i : i + rows],
-            shard.voices[i : i + rows],
-            model.config,
-        )
-        logits = model(batch.mel.to(device), batch.hints.to(device)).cpu()
-        losses.append(float(functional.cross_entropy(logits.flatten(0, 1), batch.voices.flatten())))
-        answers.append(logits.softmax(-1).flatten(0, 1))
-        truths.append(batch.voices.flatten())
-    p, truth = torch.cat(answers).numpy(), torch.cat(truths).numpy()
-    speech, heard = truth > 0, p[:, 0] < 0.5
-    n = speech.sum()
-    two, found = truth > 1, p[:, 2:].sum(1) > 0.5
-    return {
-        "loss": float(np.mean(losses)),
-        "miss": float((speech & ~heard).sum() / n),
-        "false": float((heard & ~speech).sum() / n),
-        "precision": float((two & found).sum() / max(1, found.sum())),
-        "recall": float((two & found).sum() / max(1, two.sum())),
-        "ap": float(average_precision_score(two, p[:, 2:].sum(1))),
-    }
-
-
-def train_counter(
-    trainer: CounterTrainer,
-    shards: ShardFolder,
+def train_activity(
+    recipe: ActivityRecipe,
     folder: Path,
-    development: Shard | None,
-    seed: int = 0,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
     until: int | None = None,
-    report: Callable[[int, float, dict[str, float]], None] | None = None,
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> Path:
+    """Train, or go on with a training that was interrupted.
+
+    Args:
+        recipe: what to train on, and how.
+        folder: voices, shards, checkpoint and the finished `activity.safetensors` go here.
+        device: "auto", "cpu" or "cuda".
+        workers: processes that render shards; 0 renders them here, when they are needed.
+        until: stop before this step, as if interrupted; the weights so far are written.
+        hook: progress.
+        report: called at every checkpoint.
+
+    Returns:
+        The path of the weights.
+
+    Raises:
+        InputError: speech, talk or a device that cannot be used, or a folder with a training by
+            another recipe.
+        TrainingError: a gradient that is not finite; its batch is kept in the folder.
+    """
+    device = pick_device(device)
+    start = None if recipe.start is None else load_counter(recipe.start)
+    if (recipe.development is None) != (not recipe.development_turns):
+        raise InputError("a split to judge by and the turns to replay it with go together")
+    _same_recipe(recipe, folder)
+    talks = find_talks(recipe.turns)
+    noises = [sound for noise in recipe.noise for sound in read_noises(noise)]
+    utterances = _utterances(recipe, recipe.split)
+    rooms = draw_rooms(np.random.default_rng(recipe.seed), recipe.rooms, ROOMS)
+    begun = (folder / "recipe.json").is_file()
+    development = None
+    if recipe.development is not None:
+        if not begun:
+            _render_development(recipe, noises, folder / DEVELOPMENT, hook)
+        development = Shard.load(folder / DEVELOPMENT)
+    if not begun:
+        _collect(utterances, folder / "voices", hook)
+        with atomic_output(folder / "recipe.json", "w") as file:
+            file.write(_recipe_text(recipe))
+    voices = Voices.load(folder / "voices")
+    replay = Replay(talks, voices, rooms, noises, seed=recipe.seed)
+    last = recipe.loop.steps if until is None else min(recipe.loop.steps, until)
+    kept = ShardFolder(replay, folder / "shards", recipe.loop.chunks, recipe.loop.seconds)
+    kept.folder.mkdir(exist_ok=True)
+    shards = Shards(kept, recipe.loop.shards_at(last - 1), workers)
+    trainer = _begin(recipe, start, shards, folder / "checkpoint.safetensors", device)
+    train_counter(
+        trainer,
+        shards,
+        folder,
+        development,
+        seed=recipe.seed,
+        until=until,
+        hook=hook,
+        report=report,
+    )
+    weights = folder / "activity.safetensors"
+    save_counter(trainer.finished(), weights)
+    return weights
+
+
+def _begin(
+    recipe: ActivityRecipe,
+    start: VoiceCounter | None,
+    shards: Shards,
+    checkpoint: Path,
+    device: str,
+) -> CounterTrainer:
+    """Go on from a checkpoint, begin with weights, or measure the bands and begin."""
+    torch.manual_seed(recipe.seed)
+    if start is not None:
+        begun = deepcopy(start).requires_grad_(True)  # others share what was loaded
+        trainer = CounterTrainer(begun, recipe.loop, device)
+    else:
+        trainer = CounterTrainer(VoiceCounter(recipe.model), recipe.loop, device)
+    if checkpoint.is_file():
+        trainer.load(checkpoint)
+    elif start is None:
+        trainer.look_at(as_batch(shards[0], recipe.model).mel)
+    return trainer
+
+
+def _utterances(recipe: ActivityRecipe, split: str | None) -> list[Utterance]:
+    return [u for folder in recipe.speech for u in find_utterances(folder, split)]
+
+
+def _collect(utterances: Sequence[Utterance], folder: Path, hook: Hook | None) -> None:
+    """Keep each voice with its own pauses and, at several speeds, with short ones."""
+    paused = collect_voices(utterances, (1.0,), hook, PAUSE)
+    (paused + collect_voices(utterances, SPEEDS, hook)).save(folder)
+
+
+def _render_development(
+    recipe: ActivityRecipe, noises: Sequence[np.ndarray], path: Path, hook: Hook | None
 ) -> None:
-    """Run steps, writing `folder/checkpoint.safetensors` now and then."""
-    loop = trainer.loop
-    last = loop.steps if until is None else min(loop.steps, until)
-    total, since = 0.0, trainer.step
-    while trainer.step < last:
-        batch = draw_batch(shards, trainer.step, loop, trainer.model.config, seed)
-        total += trainer.advance(batch)
-        if trainer.step % loop.every == 0 or trainer.step == last:
-            trainer.save(folder / "checkpoint.safetensors")
-            if report is not None:
-                figures = judge(trainer.averaged, development) if development else {}
-                report(trainer.step, total / (trainer.step - since), figures)
-            total, since = 0.0, trainer.step
+    """Render the chunks by which weights are judged."""
+    talks = find_talks(recipe.development_turns)
+    voices = collect_voices(_utterances(recipe, recipe.development), (1.0,), hook)
+    rooms = draw_rooms(np.random.default_rng(DEVELOPMENT_SEED), recipe.rooms, ROOMS)
+    replay = Replay(talks, voices, rooms, noises, seed=DEVELOPMENT_SEED)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    render_shard(replay, 0, recipe.loop.chunks, recipe.loop.seconds).save(path)
+
+
+def _same_recipe(recipe: ActivityRecipe, folder: Path) -> None:
+    """Check that a training that has begun in the folder was by this recipe."""
+    written = folder / "recipe.json"
+    if written.is_file() and written.read_text(encoding="utf-8") != _recipe_text(recipe):
+        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
+
+
+def _recipe_text(recipe: ActivityRecipe) -> str:
+    loop = asdict(replace(recipe.loop, every=0))
+    return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)

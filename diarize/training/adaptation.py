@@ -48,7 +48,8 @@ class Adaptation:
     Attributes:
         model: f and g.
         aligned: share by which the map of the alignment differs from leaving everything as it is,
-            in the sense of the Frobenius norm.
+            in the sense of the Frobenius norm; 0: it was not aligned.
+        measured: whether there was a map to align it by, that is, speech to measure.
         steps: that the model took after it was aligned; 0: nothing was gained by them.
         speakers, seconds: what was learned from: speakers, each of one recording, and their speech.
         before, after: how the model that one began with answered the rehearsal, and this one.
@@ -56,6 +57,7 @@ class Adaptation:
 
     model: CompositionalEmbedding
     aligned: float
+    measured: bool
     steps: int
     speakers: int
     seconds: float
@@ -120,7 +122,7 @@ def adapt_to(
     references, questions = zip(*rehearsed, strict=True) if rehearsed else ((), ())
     rehearsal = Rehearsal(references, questions, model.encode, seed)
     aligned, before = model, rehearsal.answer(model)
-    start = before
+    start, measured = before, change is not None
     if change is not None:
         changed = align(model, change)
         heard_anew = Rehearsal(references, questions, changed.encode, seed)
@@ -151,6 +153,7 @@ def adapt_to(
     return Adaptation(
         model=best.eval().requires_grad_(False),
         aligned=0.0 if change is None else _distance(change),
+        measured=measured,
         steps=best_steps,
         speakers=sum(len(one.speakers) for one in useful),
         seconds=sum(one.seconds for one in useful),

@@ -20,8 +20,8 @@ from torch import nn
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import mfcc
+from diarize.mixing.voices import Voices, to_float
 from diarize.training.losses import compose_all
-from diarize.training.voices import Voices, to_float
 
 SPEAKERS = 5
 PAIRS = tuple((i, j) for i in range(SPEAKERS) for j in range(i + 1, SPEAKERS))

@@ -24,6 +24,7 @@ from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import Utterance, audio_files, find_utterances
+from diarize.mixing.voices import SPEEDS, Voices, collect_voices
 from diarize.training.development import (
     SPEAKERS,
     Episodes,
@@ -33,7 +34,6 @@ from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.knowledge import measured
 from diarize.training.loop import LoopConfig, Report, Trainer, train
 from diarize.training.processes import join_processes
-from diarize.training.voices import SPEEDS, Voices, collect_voices
 
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150

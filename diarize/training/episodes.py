@@ -17,8 +17,8 @@ from torch import Tensor
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.features import GAIN, mfcc, torch_mfcc
+from diarize.mixing.voices import Voices
 from diarize.training.rendering import FADE, SOURCES, Acoustics, Renderer, Sources
-from diarize.training.voices import Voices
 
 # A change closer than this to the middle of a window leaves its label in doubt: none is put there.
 CLEAR_OF_MIDDLE = 0.15  # seconds

@@ -11,8 +11,8 @@ from jaxtyping import Float64
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import CompositionalEmbedding, Knowledge, embed_windows
 from diarize.embedding.knowledge import SCATTER
+from diarize.mixing.voices import Voices
 from diarize.scatter import Axes
-from diarize.training.voices import Voices
 
 AXES = 20
 """Directions that are kept, as in Winter, Dinari, Freifeld, section 5.2."""

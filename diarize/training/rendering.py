@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diarize.audio import SAMPLE_RATE
 from diarize.mixing.acoustics import coloured_noise, room_bank
-from diarize.training.voices import FULL_SCALE, Voices
+from diarize.mixing.voices import FULL_SCALE, Voices
 
 SOURCES = 3  # voices that one window can hold at most
 FADE = SAMPLE_RATE // 100  # samples over which a voice that starts or stops in a window is faded

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
-from diarize.training.voices import Voices, levelled, to_int16
+from diarize.mixing.voices import Voices, levelled, to_int16
 
 PRAAT_SEED = 7
 PITCH_RANGE = (75.0, 500.0)  # Hz, in which Praat looks for the pitch

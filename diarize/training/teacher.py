@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 PARTIAL = 160  # frames of 10 ms the teacher hears at once
 SHRINKAGE = 1.0  # of the within-voice covariance towards a sphere; best of 0.01 to 10 on dev-a

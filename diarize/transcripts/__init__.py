@@ -10,6 +10,7 @@ from diarize.formats.lines import Source, read_text, stem_of
 from diarize.formats.turns import Turn
 from diarize.transcripts.ctm import ctm_text, parse_ctm
 from diarize.transcripts.passages import Passage, Transcript, Word, label
+from diarize.transcripts.reading import markdown_text, plain_text
 from diarize.transcripts.subtitles import (
     parse_srt_transcript,
     parse_vtt_transcript,
@@ -17,9 +18,28 @@ from diarize.transcripts.subtitles import (
     vtt_transcript_text,
 )
 from diarize.transcripts.whisper import parse_whisper, whisper_text
+from diarize.transcripts.whisper_tsv import parse_whisper_tsv, whisper_tsv_text
 
-TRANSCRIPTS = ("json", "srt", "vtt", "ctm")
+TRANSCRIPTS = ("json", "srt", "vtt", "ctm", "tsv")
 """The formats of transcripts, which are the suffixes of their files too."""
+
+FOR_READERS = ("txt", "md")
+"""Formats that are written for people, and not read."""
+
+_PARSE = {
+    "json": parse_whisper,
+    "srt": parse_srt_transcript,
+    "vtt": parse_vtt_transcript,
+    "tsv": parse_whisper_tsv,
+}
+_WRITE = {
+    "json": whisper_text,
+    "srt": srt_transcript_text,
+    "vtt": vtt_transcript_text,
+    "tsv": whisper_tsv_text,
+    "txt": plain_text,
+    "md": markdown_text,
+}
 
 
 def read_transcripts(source: Source, format: str) -> list[Transcript]:
@@ -33,8 +53,7 @@ def read_transcripts(source: Source, format: str) -> list[Transcript]:
     name, text = read_text(source)
     if format == "ctm":
         return parse_ctm(name, text)
-    parse = {"json": parse_whisper, "srt": parse_srt_transcript, "vtt": parse_vtt_transcript}
-    return parse[require_transcript(format)](name, text, stem_of(name))
+    return _PARSE[require_transcript(format)](name, text, stem_of(name))
 
 
 def transcripts_text(transcripts: Sequence[Transcript], format: str) -> str:
@@ -45,10 +64,9 @@ def transcripts_text(transcripts: Sequence[Transcript], format: str) -> str:
     """
     if format == "ctm":
         return ctm_text(transcripts)
-    write = {"json": whisper_text, "srt": srt_transcript_text, "vtt": vtt_transcript_text}
     if len(transcripts) != 1:
         raise InputError(f"{len(transcripts)} recordings: {format} holds one")
-    return write[require_transcript(format)](transcripts[0])
+    return _WRITE[require_text(format)](transcripts[0])
 
 
 def require_transcript(format: str) -> str:
@@ -60,6 +78,31 @@ def require_transcript(format: str) -> str:
     if format not in TRANSCRIPTS:
         raise InputError(f"format {format}: a transcript is one of {', '.join(TRANSCRIPTS)}")
     return format
+
+
+def require_text(format: str) -> str:
+    """The name itself, if transcripts are written in such a format.
+
+    Raises:
+        InputError: there is none.
+    """
+    if format not in TRANSCRIPTS + FOR_READERS:
+        known = ", ".join(TRANSCRIPTS + FOR_READERS)
+        raise InputError(f"format {format}: a transcript is written as one of {known}")
+    return format
+
+
+def text_format(path: str | os.PathLike[str]) -> str | None:
+    """The format in which a file of that name is written; None: it has no ending.
+
+    Raises:
+        InputError: no format has that ending.
+    """
+    ending = os.path.splitext(path)[1].lower().removeprefix(".")
+    if ending and ending not in TRANSCRIPTS + FOR_READERS:
+        known = ", .".join(TRANSCRIPTS + FOR_READERS)
+        raise InputError(f"{os.fspath(path)}: a transcript is written to .{known}")
+    return ending or None
 
 
 def transcript_format(path: str | os.PathLike[str]) -> str:
@@ -95,6 +138,7 @@ def label_transcripts(
 
 
 __all__ = [
+    "FOR_READERS",
     "TRANSCRIPTS",
     "Passage",
     "Transcript",
@@ -102,7 +146,9 @@ __all__ = [
     "label",
     "label_transcripts",
     "read_transcripts",
+    "require_text",
     "require_transcript",
+    "text_format",
     "transcript_format",
     "transcripts_text",
 ]

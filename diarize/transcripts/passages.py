@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -93,5 +94,13 @@ def label(transcript: Transcript, turns: Sequence[Turn]) -> Transcript:
 def joined(words: Sequence[str]) -> str:
     """The text of words: Whisper's bring their blank, or none in languages that have none."""
     if any(word.startswith(" ") for word in words):
-        return "".join(words).strip()
-    return " ".join(word.strip() for word in words)
+        return re.sub(" {2,}", " ", "".join(words)).strip()
+    return " ".join(stripped for word in words if (stripped := word.strip()))
+
+
+def labelled(item: Passage | Word) -> dict[str, Any]:
+    """What the file says of an item; `speaker` and `speakers` tell who is heard, if anybody is."""
+    fields = {key: value for key, value in item.own.items() if key not in {"speaker", "speakers"}}
+    if item.speakers:
+        fields |= {"speaker": item.speakers[0], "speakers": list(item.speakers)}
+    return fields

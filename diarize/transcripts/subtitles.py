@@ -36,8 +36,8 @@ def parse_vtt_transcript(name: str, text: str, uri: str) -> list[Transcript]:
 def srt_transcript_text(transcript: Transcript) -> str:
     """A cue for each passage, divided where the speaker of its words changes."""
     return write_srt(
-        Cue(start, end, spoken_srt(part.speakers[0], part.text) if part.speakers else part.text)
-        for part, start, end in _parts(transcript)
+        Cue(start, end, spoken_srt(part.speakers[0], text) if part.speakers else text)
+        for part, text, start, end in _parts(transcript)
     )
 
 
@@ -47,19 +47,22 @@ def vtt_transcript_text(transcript: Transcript) -> str:
     Markup, settings, notes and styles of a WebVTT file are kept.
     """
     cues = []
-    for part, start, end in _parts(transcript):
-        markup = part.own.get("markup") or marked_up(part.text)
-        text = spoken_vtt(part.speakers[0], markup) if part.speakers else markup
-        cues.append(Cue(start, end, text, part.own.get("settings", ""), part.own.get("blocks", ())))
+    for part, text, start, end in _parts(transcript):
+        markup = part.own.get("markup") or marked_up(text)
+        shown = spoken_vtt(part.speakers[0], markup) if part.speakers else markup
+        cues.append(
+            Cue(start, end, shown, part.own.get("settings", ""), part.own.get("blocks", ()))
+        )
     return write_vtt(cues)
 
 
-def _parts(transcript: Transcript) -> list[tuple[Passage, float, float]]:
-    """What becomes a cue, with its times in whole milliseconds, at least one."""
+def _parts(transcript: Transcript) -> list[tuple[Passage, str, float, float]]:
+    """What becomes a cue, its text, and its times in whole milliseconds, at least one."""
     parts = []
     for passage in transcript.passages:
         for part in passage.by_speaker():
             start = milliseconds(part.start)
             end = max(milliseconds(part.end), start + 1)
-            parts.append((part, start / 1000, end / 1000))
+            # Whisper's texts begin with a blank.
+            parts.append((part, part.text.strip(), start / 1000, end / 1000))
     return parts

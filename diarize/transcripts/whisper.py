@@ -7,11 +7,16 @@ from typing import Any
 
 from diarize.errors import InputError
 from diarize.formats.lines import MAX_SECONDS, unicode
-from diarize.transcripts.passages import Passage, Transcript, Word
+from diarize.transcripts.passages import Passage, Transcript, Word, labelled
+from diarize.transcripts.whisper_cpp import (
+    is_whisper_cpp,
+    parse_whisper_cpp,
+    whisper_cpp_content,
+)
 
 
 def parse_whisper(name: str, text: str, uri: str) -> list[Transcript]:
-    """The transcript of a file of openai-whisper, faster-whisper or WhisperX.
+    """The transcript of a file of openai-whisper, faster-whisper, WhisperX or whisper.cpp.
 
     A word without times, as WhisperX has them for numbers, is one of no length behind the word
     before it.
@@ -23,6 +28,8 @@ def parse_whisper(name: str, text: str, uri: str) -> list[Transcript]:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON ({error})") from error
+    if isinstance(content, dict) and is_whisper_cpp(content):
+        return parse_whisper_cpp(name, content, uri)
     found = content.get("segments") if isinstance(content, dict) else None
     if not isinstance(found, list):
         raise InputError(f"{name}: no list 'segments' in this file, as Whisper writes it")
@@ -74,28 +81,24 @@ def whisper_text(transcript: Transcript) -> str:
     `speaker` is who holds most of it, `speakers` are all who are heard in it; both are missing
     where nobody is. What was said of speakers before is replaced.
     """
+    if is_whisper_cpp(transcript.own):
+        content = whisper_cpp_content(transcript)
+        return unicode(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
     segments = []
     for passage in transcript.passages:
-        segment = {"start": passage.start, "end": passage.end, "text": passage.text} | _labelled(
+        segment = {"start": passage.start, "end": passage.end, "text": passage.text} | labelled(
             passage
         )
         if passage.words:
             segment["words"] = [
                 ({} if word.own else {"start": word.start, "end": word.end, "word": word.text})
-                | _labelled(word)
+                | labelled(word)
                 for word in passage.words
             ]
         segments.append(segment)
     content = {**transcript.own, "segments": segments}
     listed = content.get("word_segments")  # WhisperX has all words a second time
-    words = [_labelled(word) for passage in transcript.passages for word in passage.words]
+    words = [labelled(word) for passage in transcript.passages for word in passage.words]
     if isinstance(listed, list) and len(listed) == len(words):
         content["word_segments"] = words
     return unicode(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
-
-
-def _labelled(item: Passage | Word) -> dict[str, Any]:
-    fields = {key: value for key, value in item.own.items() if key not in {"speaker", "speakers"}}
-    if item.speakers:
-        fields |= {"speaker": item.speakers[0], "speakers": list(item.speakers)}
-    return fields

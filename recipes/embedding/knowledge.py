@@ -18,8 +18,8 @@ import numpy as np
 from diarize.embedding import load_model, save_model
 from diarize.embedding.weights import DEFAULT_MODEL
 from diarize.mixing.speech import find_utterances
+from diarize.mixing.voices import collect_voices
 from diarize.training.knowledge import measured
-from diarize.training.voices import collect_voices
 
 
 def main(folder: Path, out: Path, name: str = DEFAULT_MODEL, split: str = "train") -> None:

@@ -17,6 +17,7 @@ from diarize.embedding import CompositionalEmbedding, load_model
 from diarize.embedding.model import Composition
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.speech import find_utterances
+from diarize.mixing.voices import Voices
 from diarize.training.development import (
     SETS,
     SetAccuracy,
@@ -28,7 +29,6 @@ from diarize.training.development import (
     set_accuracy,
 )
 from diarize.training.embedding import development_voices
-from diarize.training.voices import Voices
 
 POOL = ("librispeech", "vctk")
 SNR = (8.0, 20.0)  # decibels

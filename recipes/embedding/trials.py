@@ -25,6 +25,7 @@ from torch.nn.functional import cross_entropy, normalize, relu
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import find_utterances
+from diarize.mixing.voices import LOUDNESS, Voices
 from diarize.training.development import make_episodes, set_accuracy
 from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
@@ -32,7 +33,6 @@ from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.losses import compose_all, reference_rounds, set_index
 from diarize.training.rendering import Acoustics, Renderer
 from diarize.training.shifts import SHIFTS
-from diarize.training.voices import LOUDNESS, Voices
 
 TRIPLET_MARGIN = 0.2  # of squared distances
 HEAD_MARGIN, HEAD_SCALE, HEAD_WEIGHT = 0.2, 30.0, 0.5

@@ -16,11 +16,11 @@ import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.speech import find_utterances
+from diarize.mixing.voices import Voices, collect_voices
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.embedding import begin, development_episodes
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
-from diarize.training.voices import Voices, collect_voices
 
 LOSSES = {"sets": (1.0, 0.0), "forest": (0.0, 1.0), "sets+forest": (1.0, 1.0)}
 SPEEDS = (1.0, 0.9, 1.1)

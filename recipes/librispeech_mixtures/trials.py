@@ -19,7 +19,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.speech import find_utterances
-from diarize.training.voices import Voices, collect_voices
+from diarize.mixing.voices import Voices, collect_voices
 
 SPEAKERS = 5
 SECONDS = 2.0

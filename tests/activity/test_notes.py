@@ -68,7 +68,7 @@ def test_one_channel_is_no_mix() -> None:
 
 
 def test_little_speech_is_told_with_what_was_heard() -> None:
-    # Four seconds of sound, of which the detector took a half; the rest is 40 dB quieter.
+    # A second of sound in five, of which the detector took a half; the rest is 40 dB quieter.
     sound = noise(20.0, -40.0) * np.where((np.arange(20 * RATE) // RATE) % 5 == 2, 1.0, 0.01)
     note = told(recording(sound), np.array([[2.0, 2.5]]))
     assert note == (
@@ -81,7 +81,7 @@ def test_little_speech_is_told_with_what_was_heard() -> None:
     assert by_network == note.replace("below 0.1", "below 0.5")
     later = recording(sound, start=10.0)
     assert notes_on(later, np.array([[12.0, 13.0]]), SileroActivity()) == []
-    assert "of 2.0 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
+    assert "of 2.1 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
 
 
 def test_silence_is_told() -> None:

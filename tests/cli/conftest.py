@@ -11,6 +11,11 @@ import pytest
 from diarize.cli import run_command
 
 
+@pytest.fixture(autouse=True)
+def _nothing_said_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DIARIZE_EFFORT", raising=False)  # the tests' own, which no command knows
+
+
 class Result(NamedTuple):
     """What a command gives back."""
 

@@ -11,7 +11,7 @@ import torch
 
 from diarize.audio import Recording
 from diarize.diarization import Diarization
-from diarize.embedding import load_model
+from diarize.embedding import Knowledge, load_model, save_model
 from diarize.training import adaptation
 from diarize.training.held import HeldSpeech, read_spans
 
@@ -27,6 +27,15 @@ def _two_people(monkeypatch: pytest.MonkeyPatch) -> None:
         return HeldSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
 
     monkeypatch.setattr(adaptation, "held_speech", held_speech)
+
+
+@pytest.fixture
+def tiny_weights(tiny_weights: Path, tmp_path: Path) -> Path:
+    """Weights of which something is known."""
+    model = load_model(tiny_weights)
+    model.knowledge = Knowledge(known=0.6)
+    save_model(model, tmp_path / "tiny.safetensors")
+    return tmp_path / "tiny.safetensors"
 
 
 def adapt(cli: Cli, talk: Path, model: Path, out: Path, *more: object) -> Any:
@@ -46,6 +55,7 @@ def test_an_adapted_model_that_run_takes(
     assert "expected: " in result.err
     assert f"the adapted model is in {out}" in result.err
     assert load_model(out).config == load_model(tiny_weights).config
+    assert load_model(out).knowledge == load_model(tiny_weights).knowledge != Knowledge()
     assert cli("run", talk, "--backend", "ac", "--model", out).status == 0
     again = tmp_path / "again.safetensors"
     assert adapt(cli, talk, tiny_weights, again).status == 0
@@ -80,7 +90,19 @@ def test_a_recording_of_one_person_teaches_nothing(
     assert "the adapted model is in" in result.err  # to which the sound was aligned
     monkeypatch.setattr(adaptation, "covariance_of", lambda _: None)
     result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
+    assert "note: not aligned: there is no second of speech to measure\n" in result.err
     assert "the unchanged model is in" in result.err
+
+
+def test_an_alignment_that_does_not_help_is_told_so(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the model that one began with were better than the aligned one.
+    monkeypatch.setattr(adaptation, "_surely_better", lambda before, after: True)
+    result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors", "--steps", 0)
+    assert "note: not aligned: by the first pass, windows were told apart worse after it\n" in (
+        result.err
+    )
 
 
 def test_what_cannot_be_used_is_refused(

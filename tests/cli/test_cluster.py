@@ -72,9 +72,43 @@ def test_the_model_that_the_file_names(tmp_path: Path, capsys: pytest.CaptureFix
     assert "vectors of 3 dimensions, but" in capsys.readouterr().err
 
 
+def test_no_g_is_asked_for_where_none_is_used(
+    vectors: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["cluster", vectors, "--backend", "ac", "--out", "-"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_known_of_vectors_is_that_of_their_model(
+    tmp_path: Path, tiny_weights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "x.npz"
+    command = ["cluster", str(table), "--backend", "ac", "--out", "-"]
+    rng = np.random.default_rng(0)
+    basis, who = np.linalg.qr(rng.normal(size=(16, 5)))[0].T, rng.integers(4, size=200)
+    centers = basis[0] + 0.25 * basis[1:]
+    rows = centers[who] + 0.005 * rng.normal(size=(200, 16))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+
+    np.savez(table, embeddings=rows)  # as far as is known, of anything
+    assert run_command(command) == 0
+    assert json.loads(capsys.readouterr().out)["n_speakers"] == 4
+    np.savez(table, embeddings=rows, model=str(tiny_weights))  # one voice scatters more
+    assert run_command(command) == 0
+    assert json.loads(capsys.readouterr().out)["n_speakers"] == 1
+    np.savez(table, embeddings=rows, model="gone")
+    assert run_command(command) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["n_speakers"] == 4
+    assert "gone: no such model" in told.err
+    assert "clustered as vectors of which nothing is known" in told.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
+        (["-p", "scatter=3"], "-p scatter: use a FILE.npz that names its model"),
+        (["--backend", "ac", "--compose", "median"], "compose median: not one of model"),
         (["--backend", "ckn"], "did you mean ckm"),
         (["-p", "n_initt=3"], "no option 'n_initt'"),
         (["-p", "name=3"], "no option 'name'"),

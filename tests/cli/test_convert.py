@@ -84,10 +84,19 @@ def test_standard_input_and_files_without_speech(
         assert cli("convert", "-", "-", "--from", "rttm", "--to", "rttm").out == out
 
 
+def test_a_text_that_is_written_has_the_labels_of_audacity(
+    cli: Cli, talk: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "x.txt"
+    assert cli("convert", talk, text).status == 0
+    assert text.read_text() == cli("convert", talk, "-", "--to", "audacity").out
+
+
 def test_what_is_refused(cli: Cli, talk: Path, tmp_path: Path) -> None:
     text = tmp_path / "x.txt"
     cli("convert", text, talk).assert_refused(text, "its ending says no format; give --from")
-    cli("convert", talk, text).assert_refused(text, "its ending says no format; give --to")
+    cli("convert", talk, tmp_path / "x").assert_refused("its ending says no format; give --to")
+    cli("convert", talk, tmp_path / "x.pdf").assert_refused("x.pdf: no format ends in .pdf, but in")
     cli("convert", talk, text, "--to", "doc").assert_refused("format doc: not one of rttm, json")
     cli("convert", tmp_path / "no.srt", text, "--to", "csv").assert_refused("cannot read", "no.srt")
     cli("convert", tmp_path / "a.uem", talk).assert_refused("format uem: does not say who speaks")

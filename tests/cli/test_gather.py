@@ -46,6 +46,19 @@ def test_a_folder_without_recordings_is_refused(tree: Path) -> None:
         gather(["none"])
 
 
+def test_one_of_several_that_stands_for_nothing_stops_no_others(tree: Path) -> None:
+    (tree / "none").mkdir()
+    (tree / "in" / "one.none").mkdir()
+    (tree / "x.lst").touch()
+    entries = gather(["in/a.wav", "none", "no*.wav", "x.lst", "in/b.FLAC", "in/o*"])
+    problems = {entry.source: entry.problem for entry in entries if entry.problem}
+    assert list(problems) == ["none", "no*.wav", "x.lst", "in/one.none"]
+    assert problems["none"].startswith("none: is a folder without recordings")
+    assert problems["no*.wav"] == "no*.wav: nothing matches this pattern"
+    assert places(entry for entry in entries if not entry.problem) == ["a", "b", "a", "deep/c"]
+    require_distinct([Entry("a", problem="a: is empty"), Entry("a.wav")], "they would be one")
+
+
 def test_patterns_that_the_shell_left_alone(tree: Path) -> None:
     assert places(gather(["in/*.wav"])) == ["a"]
     assert places(gather(["in/**/?.mp3", "in/[ab].*"])) == ["c", "a", "b"]

@@ -69,6 +69,36 @@ def test_into_other_formats(cli: Cli, turns: Path, words: Path, tmp_path: Path) 
     )
 
 
+def test_into_what_people_read(cli: Cli, turns: Path, words: Path, tmp_path: Path) -> None:
+    for name, text in (
+        ("a.txt", "[0:00:00] ann: Hello.\n\n[0:00:02] ben: Yes.\n"),
+        ("a.md", "# talk\n\n**ann** (0:00:00): Hello.\n\n**ben** (0:00:02): Yes.\n"),
+    ):
+        assert cli("label", words, "--turns", turns, "--out", tmp_path / name).status == 0
+        assert (tmp_path / name).read_text() == text
+
+
+def test_an_ending_that_nobody_knows_is_refused(
+    cli: Cli, turns: Path, words: Path, tmp_path: Path
+) -> None:
+    for name in ("a.html", "a.docx", "a.rttm"):
+        refused = cli("label", words, "--turns", turns, "--out", tmp_path / name)
+        refused.assert_refused(f"{name}: a transcript is written to .json, .srt")
+        assert not (tmp_path / name).exists()
+    assert cli("label", words, "--turns", turns, "--out", tmp_path / "a").status == 0
+    assert json.loads((tmp_path / "a").read_text())["segments"]  # as TRANSCRIPT
+
+
+def test_whisper_in_other_shapes(cli: Cli, turns: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("start\tend\ttext\n500\t1500\tHello.\n2000\t3000\tYes.\n")
+    said = [("Hello.", 500, 1500), ("Yes.", 2000, 3000)]
+    entries = [{"offsets": {"from": a, "to": b}, "text": f" {text}"} for text, a, b in said]
+    (tmp_path / "a.json").write_text(json.dumps({"transcription": entries}))
+    for name in ("a.tsv", "a.json"):
+        found = cli("label", tmp_path / name, "--turns", turns, "--format", "srt")
+        assert found.out == SRT.replace("Hello", "[ann]: Hello").replace("Yes", "[ben]: Yes")
+
+
 def test_turns_of_any_format(cli: Cli, turns: Path, tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_text(SRT)
     assert cli("convert", turns, tmp_path / "turns.eaf").status == 0
@@ -86,6 +116,6 @@ def test_what_is_refused(cli: Cli, turns: Path, tmp_path: Path) -> None:
         "CTM needs the times of the words"
     )
     cli("label", tmp_path / "a.srt", "--turns", turns, "--format", "doc").assert_refused(
-        "format doc: a transcript is one of json, srt, vtt, ctm"
+        "format doc: a transcript is written as one of json, srt, vtt, ctm, tsv, txt, md"
     )
     cli("label", tmp_path / "a.srt", "--turns", tmp_path / "no.rttm").assert_refused("cannot read")

@@ -112,7 +112,7 @@ def test_what_is_sent_has_full_paths_and_no_model(
 def test_an_input_whose_workers_die_is_told(work: Work) -> None:
     future = create_autospec(distributed.Future, instance=True)
     future.result.side_effect = distributed.KilledWorker("key", StubWorker(), 3)
-    team = machines.Machines(work, "nowhere:1")
+    team = machines.Machines(work, "nowhere:1", 1.0)
     said = team._settled(Entry("a.wav"), future)
     assert str(said.done.problem) == "a.wav: 4 workers in turn that heard it died"
     future.result.side_effect = CancelledError()
@@ -135,6 +135,22 @@ def cluster() -> Iterator[Any]:
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as made:
         yield made
+
+
+def test_a_cluster_without_workers_is_given_up(
+    run: Callable[..., Any], write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machines, "LOOK_EVERY", 0.05)
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
+        address = empty.scheduler_address
+        result = run(write_tone("a.wav"), *PLAIN, "--dask", address, "--dask-wait", 0.2)
+    assert result.status == 1
+    assert result.err.splitlines() == [
+        f"diarize: note: dask {address}: has no workers yet; they are waited for 0.2 s "
+        "(--dask-wait)",
+        f"diarize: error: dask {address}: no worker for 0.2 s (--dask-wait); what is finished is "
+        "kept",
+    ]
 
 
 def test_a_worker_is_killed_half_way_and_all_results_are_there(

@@ -7,7 +7,14 @@ import warnings
 
 import pytest
 
-from diarize.cli.messages import explain, show_warnings_as_notes
+from diarize.cli.messages import (
+    error,
+    explain,
+    is_silent,
+    note,
+    show_warnings_as_notes,
+    silence,
+)
 from diarize.errors import InputError, TrainingError
 
 
@@ -38,3 +45,14 @@ def test_warnings_are_notes(
         shown = warnings.showwarning
         shown(UserWarning("not\nconverged"), UserWarning, "file.py", 3)
     assert capsys.readouterr().err == "diarize: note: not converged\n"
+
+
+def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
+    with silence():
+        with silence():
+            note("not said")
+        note("not said")
+        error("said")
+        assert is_silent()
+    note("said")
+    assert capsys.readouterr().err == "diarize: error: said\ndiarize: note: said\n"

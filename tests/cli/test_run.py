@@ -74,10 +74,39 @@ def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) 
     assert all(0 < turn["confidence"] < 1 for turn in content["turns"])
 
 
+def test_results_tell_what_is_known_beside_the_turns(run: Run, talk: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told.rttm"
+    told.write_text("SPEAKER talk 1 1.0 2.0 <NA> <NA> a <NA> <NA>\n")
+    formats = [part for name in ("textgrid", "eaf", "json") for part in ("--format", name)]
+    out = tmp_path / "results"
+    options = ["--vad", told, "--num-speakers", 40, "--start", 0.5, "--end", 7]
+    assert run(talk, *options, *formats, "--out", out).status == 0
+    assert "\nxmax = 12.000\n" in (out / "talk.TextGrid").read_text()  # as the file itself
+    assert f'MEDIA_URL="{talk.absolute().as_uri()}"' in (out / "talk.eaf").read_text()
+    (note,) = json.loads((out / "talk.json").read_text())["notes"]
+    assert note.startswith("too short for 40 speakers")
+
+
 def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.srt"
     assert run(talk, "--vad", "none", "--num-speakers", 1, "--out", out).status == 0
     assert out.read_text() == "1\n00:00:00,000 --> 00:00:12,000\n[SPEAKER_00]:\n"
+
+
+def test_quiet(run: Run, write_tone: Callable[..., Path], tmp_path: Path) -> None:
+    tone, reference = write_tone("tone.wav"), tmp_path / "truth.rttm"
+    reference.write_text(TALK)
+    options = ["--vad", "none", "--num-speakers", 9, "--reference", reference]
+    loud, quiet = run(tone, *options), run(tone, *options, "--quiet")
+    assert loud.err.count("note: ") == 2 and "real-time factor" in loud.err
+    assert (quiet.out, quiet.err) == (loud.out, "")
+    several = [tone, "missing.wav", "--vad", "none", "--out", tmp_path / "out", "-j", 2, "--quiet"]
+    assert run(*several).err.splitlines() == [
+        "diarize: error: missing.wav: no such file",
+        "diarize: error: 1 of 2 failed: missing.wav",
+    ]
+    assert results_in(tmp_path / "out") == ["tone.rttm"]
+    assert "real-time factor" in run(tone, "--vad", "none").err  # of one run alone
 
 
 def test_exclusive(run: Run, talk: Path, tmp_path: Path) -> None:
@@ -119,6 +148,19 @@ def test_a_failing_input_does_not_stop_the_others(
         "diarize: error: text.wav: no such file",
         "diarize: error: 2 of 4 failed: missing.wav, text.wav",
     ]
+
+
+def test_an_empty_folder_does_not_stop_the_others(
+    run: Run, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    tone, empty, out = write_tone("tone.wav"), tmp_path / "empty", tmp_path / "out"
+    empty.mkdir()
+    result = run(empty, tone, "--vad", "none", "--out", out)
+    assert result.status == 1
+    assert results_in(out) == ["tone.rttm"]
+    assert f"diarize: error: {empty}: is a folder without recordings" in result.err
+    assert f"diarize: error: 1 of 2 failed: {empty}\n" in result.err
+    run(empty, "--vad", "none").assert_refused(empty, "is a folder without recordings")
 
 
 def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(

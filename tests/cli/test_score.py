@@ -78,6 +78,52 @@ def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert content["files"]["quiet"]["der"] is None
 
 
+def test_one_file_and_one_file_are_of_one_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ref.rttm").write_text(REFERENCE.splitlines()[1] + "\n")
+    (tmp_path / "hyp.rttm").write_text(HYPOTHESIS.splitlines()[1] + "\n")
+    files = [str(tmp_path / "ref.rttm"), str(tmp_path / "hyp.rttm")]
+    assert run_command(["score", *files, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["files"]["b[1]"]["der"] == 0.0
+    assert "diarize: note: one recording on either side: c is scored as b[1]\n" in captured.err
+    (tmp_path / "hyp.rttm").write_text("")  # a recording without speech, named as the file
+    assert run_command(["score", *files, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["total"]["der"] == 1.0
+    assert "hyp is scored as b[1]" in captured.err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_where_no_name_is_in_both_nothing_is_scored(
+    files: list[str], capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    Path(files[1]).write_text(HYPOTHESIS.replace("Gespräch_Zoë", "Gespräch_Zoe"), encoding="utf-8")
+    assert run_command(["score", *files, *more]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "diarize: error: nothing to score: no recording has turns in both; Gespräch_Zoë, b[1] in "
+        "the reference, Gespräch_Zoe, c in the hypothesis\n"
+    )
+
+
+def test_the_sub_folders_that_run_makes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("ref", "hyp"):
+        for place in ("monday", "tuesday"):
+            (tmp_path / folder / place).mkdir(parents=True)
+            (tmp_path / folder / place / "a.rttm").write_text(
+                f"SPEAKER a 1 0 {5 + (place == 'tuesday')} <NA> <NA> A <NA> <NA>\n"
+            )
+    assert run_command(["score", str(tmp_path / "ref"), str(tmp_path / "hyp"), "--json"]) == 0
+    captured = capsys.readouterr()
+    content = json.loads(captured.out)
+    assert list(content["files"]) == ["monday/a", "tuesday/a"]
+    assert content["total"]["der"] == 0.0
+    assert "note: no" not in captured.err.replace("note: DER", "")
+
+
 def test_a_damaged_file_is_named(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path(files[1]).write_text("SPEAKER a 1 0 -5 <NA> <NA> A <NA> <NA>\n")
     assert run_command(["score", *files]) == 2

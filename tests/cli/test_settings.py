@@ -76,8 +76,56 @@ def test_what_cannot_be_used_is_refused(
 def test_values_are_checked_as_those_of_the_command_line(
     run: Cli, settings: Callable[[str], Path]
 ) -> None:
-    run("missing.wav", "--config", settings("seed = 1.5")).assert_refused("--seed")
-    run("missing.wav", "--config", settings("window = 9")).assert_refused("--window")
+    for text, reason in (
+        ("seed = 1.5", "Invalid value for '--seed'"),
+        ("window = 9", "--window"),
+        ('channels = "two"', "channels two: not one of mix"),
+        ('vad = "silro"', "vad silro: not silero"),
+        ('backend = "gcrr"', "there is no backend 'gcrr'"),
+        ("num-speakers = 3\nmin-speakers = 5", "n_speakers=3 contradicts min_speakers=5"),
+    ):
+        file = settings(text)
+        refused = run("missing.wav", "--config", file)
+        refused.assert_refused(reason)
+        assert refused.err.startswith(f"diarize: error: {file}: ")  # and not the option alone
+
+
+def test_what_the_command_line_said_is_not_blamed_on_the_file(
+    run: Cli, settings: Callable[[str], Path]
+) -> None:
+    file = settings('channels = "two"\nseed = 1')
+    refused = run("missing.wav", "--config", file, "--channels", "three")
+    assert refused.err.startswith("diarize: error: channels three: ")
+    assert run("missing.wav", "--config", file, "--seed", "x").err.startswith(
+        "diarize: error: Invalid value for '--seed'"
+    )
+
+
+def test_what_the_environment_says_is_blamed_on_it(
+    run: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIARIZE_SEED", "x")
+    assert run("missing.wav").err.startswith("diarize: error: DIARIZE_SEED: Invalid value")
+    monkeypatch.setenv("DIARIZE_SEED", "1")
+    monkeypatch.setenv("DIARIZE_BACKEND", "gcrr")
+    run("missing.wav").assert_refused("DIARIZE_BACKEND: there is no backend 'gcrr'")
+
+
+@pytest.mark.parametrize("command", ["run", "config"])
+def test_a_misspelled_variable_is_refused(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("DIARIZE_BAKEND", "gcr")
+    arguments = ["missing.wav"] if command == "run" else []
+    cli(command, *arguments).assert_refused(
+        "DIARIZE_BAKEND: there is no such option (did you mean DIARIZE_BACKEND?)"
+    )
+
+
+def test_another_variable_is_told(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIARIZE_EFFORT", "3")
+    told = run("missing.wav").err
+    assert "note: DIARIZE_EFFORT in the environment is no option, and has no effect\n" in told
 
 
 def test_a_file_that_cannot_be_read(run: Cli, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,3 +155,21 @@ def test_sounddevice_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sounddevice", None)
     with pytest.raises(InputError, match=r"pip install 'diarize-sets\[microphone\]'"):
         microphone(16_000)
+
+
+def test_a_source_is_let_go_even_if_nobody_takes_its_blocks() -> None:
+    closed = threading.Event()
+
+    def endless() -> Iterator[np.ndarray]:
+        try:
+            while True:
+                yield np.zeros(1, np.float32)
+        finally:
+            closed.set()
+
+    blocks = Blocks(endless())
+    assert blocks.next(5.0) is not None
+    blocks.close()  # which has waiting blocks, and a thread that would give more
+    assert closed.wait(5.0)
+    blocks = Blocks(iter([np.zeros(1, np.float32)]))
+    blocks.close()

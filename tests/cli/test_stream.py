@@ -105,6 +105,7 @@ def test_channels_are_mixed_down(cli: Cli, pipe: Callable[[bytes], None], pcm: b
         (["TALK", "--speed", "fast"], ["speed fast"]),
         (["TALK", "--out", "TALK"], ["is the recording"]),
         (["--out", "missing/talk.rttm"], ["missing/talk.rttm"]),
+        (["--out", "talk.pdf"], ["talk.pdf: no format ends in .pdf"]),
         (["--model", "nothing"], ["no such model"]),
         (["--refine", "2"], ["--refine"]),
     ],

@@ -58,6 +58,16 @@ def test_a_file_or_a_folder(
     assert written(tmp_path) == {path: "turns\n"}
 
 
+@pytest.mark.parametrize("name", ["x.pdf", "x.docx", "x.tex", "x.1"])
+def test_an_ending_that_nobody_knows_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}: no format ends in \..*, but in \.rttm, \.json"):
+        resolve(tmp_path / name, formats=None)
+    assert resolve(tmp_path / name, formats=["csv"]).formats == ["csv"]  # who says so may
+    with pytest.raises(InputError, match=rf"{name}: a web page ends in \.html"):
+        Targets.resolve("-", [Entry("a.wav")], None, several=False, report=str(tmp_path / name))
+    assert written(tmp_path) == {}
+
+
 def test_several_formats_need_a_folder(tmp_path: Path) -> None:
     targets = resolve(tmp_path / "out", formats=["json", "rttm", "json"])
     assert targets.formats == ["json", "rttm"]
@@ -125,7 +135,8 @@ def test_the_ending_of_a_file_says_the_format(tmp_path: Path) -> None:
     for out, several, formats in (
         ("x.json", False, ["json"]),
         ("x.TextGrid", False, ["textgrid"]),
-        ("x.txt", False, ["rttm"]),
+        ("x.txt", False, ["audacity"]),
+        ("x", False, ["rttm"]),
         ("folder.srt", False, ["rttm"]),
         ("x.json", True, ["rttm"]),
     ):

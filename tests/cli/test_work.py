@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from diarize import cache
 from diarize.activity import SileroActivity, whole
 from diarize.audio import Recording
 from diarize.cache import Cache
@@ -121,6 +122,14 @@ def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
     other = tmp_path / "other.safetensors"
     other.write_bytes(tiny_weights.read_bytes() + b" ")
     assert told(model=other).fingerprint(Entry("a.wav"), "sound").model != prints[0].model
+
+
+def test_a_fingerprint_changes_with_the_detector(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = work.fingerprint(Entry("a.wav"), "sound")
+    monkeypatch.setattr(cache, "version", lambda distribution: "99")
+    assert work.fingerprint(Entry("a.wav"), "sound") != before
 
 
 def test_a_cache_changes_no_result(work: Work, tmp_path: Path) -> None:

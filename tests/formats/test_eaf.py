@@ -41,6 +41,23 @@ def test_pympi_opens_it(tmp_path: Path) -> None:
     }
 
 
+def test_the_recording_is_linked(tmp_path: Path) -> None:
+    path = tmp_path / "talk.eaf"
+    media = tmp_path / "my täk.wav"
+    path.write_text(eaf_text(conversation(), media), encoding="utf-8")
+    (linked,) = Eaf(str(path)).media_descriptors
+    assert linked == {
+        "MEDIA_URL": media.as_uri(),
+        "MIME_TYPE": "audio/x-wav",
+        "RELATIVE_MEDIA_URL": "./my%20t%C3%A4k.wav",
+    }
+    assert 'MIME_TYPE="audio/*"' in eaf_text(conversation(), Path("talk.flac"))
+    relative = eaf_text(conversation(), Path("talk.flac"))  # ELAN starts anywhere
+    assert f'MEDIA_URL="{Path("talk.flac").absolute().as_uri()}"' in relative
+    again = read_eaf(io.StringIO(eaf_text(conversation())))
+    assert read_eaf(path)["talk"] == again["input"]
+
+
 def test_what_pympi_writes_is_read(tmp_path: Path) -> None:
     elan = Eaf(author="somebody")
     elan.remove_tier("default")

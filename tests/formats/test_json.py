@@ -13,6 +13,7 @@ from diarize import __version__
 from diarize.errors import InputError
 from diarize.formats import FORMATS, json_text, rttm_text
 from diarize.formats.json import read_json
+from diarize.formats.table import Beside
 from diarize.formats.turns import Turn
 
 
@@ -31,6 +32,7 @@ def test_content() -> None:
         "uri": "Gespräch",
         "version": __version__,
         "options": {"backend": "ckm", "model": "a/b"},
+        "notes": [],
         "speakers": [{"speaker": "Ann", "seconds": 1.623}, {"speaker": "Zoë", "seconds": 3.0}],
         "turns": [
             {"start": 0.0, "end": 2.0, "speaker": "Zoë"},
@@ -50,6 +52,14 @@ def test_confidence() -> None:
     again = json.loads(json_text(renamed, {}, sure))["turns"]
     assert [turn.get("confidence") for turn in again] == [None, 0.877, 1.0]
     assert FORMATS["rttm"].write(annotation, {}, sure) == rttm_text(annotation)
+
+
+def test_notes() -> None:
+    text = json_text(conversation(), {}, notes=("no speech found", "too short"))
+    assert json.loads(text)["notes"] == ["no speech found", "too short"]
+    assert FORMATS["json"].write(conversation(), {}, None, Beside(notes=("a",))) == json_text(
+        conversation(), {}, notes=["a"]
+    )
 
 
 def test_nothing_said() -> None:

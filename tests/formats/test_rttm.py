@@ -208,6 +208,14 @@ def test_a_folder(tmp_path: Path) -> None:
     assert load_annotations(tmp_path / "b.rttm") == {"talk": annotations["talk"]}
 
 
+def test_sub_folders_as_run_makes_them(tmp_path: Path) -> None:
+    for name in ("monday/a", "monday/deep/b", "tuesday/a", "c", ".hidden/d"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{name}.rttm").write_text(GOOD.replace("talk", Path(name).name))
+    assert list(load_annotations(tmp_path)) == ["c", "monday/a", "b", "tuesday/a"]
+    assert list(load_annotations(tmp_path / "monday")) == ["a", "b"]
+
+
 def test_a_folder_that_cannot_serve(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.rttm file in this folder"):
         load_annotations(tmp_path)

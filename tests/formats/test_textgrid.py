@@ -125,6 +125,20 @@ def test_praat_opens_it(tmp_path: Path) -> None:
     assert call(grid, "Get end time of interval", 2, 2) == 4.0
 
 
+def test_the_grid_ends_with_the_recording(tmp_path: Path) -> None:
+    path = tmp_path / "talk.TextGrid"
+    path.write_text(textgrid_text(conversation(), 10.25), encoding="utf-8")
+    call, grid = parselmouth.praat.call, parselmouth.read(str(path))
+    assert call(grid, "Get end time") == 10.25
+    assert call(grid, "Get end time of interval", 2, 2) == 4.0
+    assert call(grid, "Get label of interval", 2, 3) == ""
+    assert call(grid, "Get end time of interval", 2, 3) == 10.25
+    # A turn that a header's estimate leaves no room for is not cut.
+    assert textgrid_text(conversation(), 3.9) == textgrid_text(conversation())
+    empty = parse_with_praatio(textgrid_text(Annotation(uri="quiet"), 7.5))
+    assert empty.maxTimestamp == 7.5
+
+
 def test_what_praat_saves_is_read(tmp_path: Path) -> None:
     path = tmp_path / "talk.TextGrid"
     path.write_text(textgrid_text(conversation()), encoding="utf-8")

@@ -20,7 +20,13 @@ from diarize.formats.speakers import Speakers, read_speakers, write_speakers
 from diarize.formats.turns import Turn, annotated
 from diarize.presets import PRESETS, preset_text, read_preset
 from diarize.sets import SpeakerSets
-from diarize.transcripts import TRANSCRIPTS, label_transcripts, read_transcripts, transcripts_text
+from diarize.transcripts import (
+    FOR_READERS,
+    TRANSCRIPTS,
+    label_transcripts,
+    read_transcripts,
+    transcripts_text,
+)
 
 SUBTITLES = (
     b"1\n00:00:01,000 --> 00:00:02,500\n[ann]: hello\n\n2\n00:00:02,000 --> 00:00:03,000\nyes\n"
@@ -39,6 +45,13 @@ WHISPER = json.dumps(
         ],
     }
 ).encode()
+WHISPER_CPP = (
+    b'{"result": {"language": "en"}, "transcription": [{"offsets": {"from": 500, "to": 2500}, '
+    b'"text": " Hello there.", "tokens": [{"text": "[_BEG_]", "offsets": {"from": 500, "to": 500}},'
+    b' {"text": " Hel", "offsets": {"from": 500, "to": 900}}, '
+    b'{"text": "lo", "offsets": {"from": 900, "to": 1200}}]}]}'
+)
+WHISPER_TSV = b"start\tend\ttext\n500\t2500\tHello there.\n3000\t4000\tYes.\n"
 CTM = b"talk 1 0.10 0.40 hello 0.9 lex\ntalk 1 0.60 0.30 there\n"
 LIST = b"a.wav\nb.wav\t0.5\t2.5\n"
 UEM = b";; regions\ntalk 1 0.000 92.500\nb 1 1 2\n"
@@ -84,6 +97,9 @@ def _transcripts_of(name: str) -> Callable[[Path], object]:
         }
         labelled = label_transcripts(found, turns)
         transcripts_text(labelled, name).encode("utf-8")
+        for one in labelled:
+            for text in FOR_READERS:
+                transcripts_text([one], text).encode("utf-8")
         return labelled
 
     return read
@@ -122,10 +138,13 @@ def readers(folder: Path) -> Mapping[str, Reader]:
         for name, format in FORMATS.items()
         if format.read is not None
     }
-    transcripts = {"json": WHISPER, "srt": SUBTITLES, "vtt": WEBVTT, "ctm": CTM}
+    transcripts = {
+        "json": (WHISPER, WHISPER_CPP), "srt": (SUBTITLES,), "vtt": (WEBVTT,), "ctm": (CTM,),
+        "tsv": (WHISPER_TSV,),
+    }  # fmt: skip
     assert transcripts.keys() == set(TRANSCRIPTS)
-    for name, seed in transcripts.items():
-        found[f"transcript-{name}"] = Reader(_transcripts_of(name), (seed,), f".{name}")
+    for name, seeds in transcripts.items():
+        found[f"transcript-{name}"] = Reader(_transcripts_of(name), seeds, f".{name}")
     found["annotations"] = Reader(load_annotations, found["rttm"].seeds, ".rttm")
     found["corrections"] = Reader(_corrections, found["rttm"].seeds, ".rttm")
     found["uem"] = Reader(

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 
 class FirstEncoder(nn.Module):

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
+from diarize.mixing.voices import LOUDNESS, Voices
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig
 from diarize.training.rendering import Acoustics
 from diarize.training.shifts import SHIFTS
-from diarize.training.voices import LOUDNESS, Voices
 
 SMALL = EpisodeConfig(
     episodes=2, speakers=4, pairs=3, triples=1, starts=1, changes=1, seconds=(0.8,)

@@ -20,8 +20,8 @@ import torch
 
 from diarize.embedding import EmbeddingConfig
 from diarize.errors import InputError
+from diarize.mixing.voices import Voices
 from diarize.training.episodes import EpisodeConfig
-from diarize.training.voices import Voices
 
 
 @pytest.fixture

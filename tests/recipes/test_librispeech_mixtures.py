@@ -15,7 +15,7 @@ import pytest
 
 from diarize.errors import InputError
 from diarize.mixing.speech import find_utterances
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 
 @pytest.fixture

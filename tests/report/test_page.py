@@ -99,10 +99,24 @@ def eventually(said: Callable[[], Any]) -> Any:
 
 
 def test_names_are_shown_and_do_nothing(page: Any) -> None:
-    names = [name.text for name in find(page, "#labels .lane span")]
+    names = [name.text for name in find(page, "#labels .lane .name")]
     assert names == ["SPEAKER_00", HOSTILE]
     assert not find(page, "img")
     assert page.title == "audio"
+
+
+def test_long_names_are_told_apart(browser: Any, tmp_path: Path) -> None:
+    long = "Sprecherin_mit_einem_wirklich_sehr_langen_Namen"
+    names = [f"{long}_1", f"{long}_2", "Ben"]
+    truth = annotation([(n, n + 0.5, name) for n, name in enumerate(names)])
+    open_page(browser, tmp_path / "talk.html", reference=truth)
+    lanes = find(browser, "#labels .thin .name")[: len(names)]
+    assert [lane.get_property("textContent") for lane in lanes] == names
+    ends = [lane.find_elements("css selector", "span")[1] for lane in lanes]
+    assert [end.get_property("textContent") for end in ends] == ["1", "2", "Ben"]
+    for end in ends:  # which are seen as they are
+        assert end.get_property("scrollWidth") <= end.get_property("clientWidth") + 1
+        assert end.get_property("clientWidth") > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such file names")
@@ -163,7 +177,7 @@ def test_renamed_turns_are_downloaded(page: Any) -> None:
     first, second = find(page, "#speakers input[type=text]")
     first.send_keys(SELECT_ALL, "Anna Maria")
     second.send_keys(SELECT_ALL, "n p")  # keys that are text here
-    assert [name.text for name in find(page, "#labels .lane span")] == ["Anna Maria", "n p"]
+    assert [name.text for name in find(page, "#labels .lane .name")] == ["Anna Maria", "n p"]
     assert at(page) == 0.0
     find(page, "#download")[0].click()
     path = page.downloads / "audio.rttm"

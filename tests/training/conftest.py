@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 
 @pytest.fixture(scope="session")

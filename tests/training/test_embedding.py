@@ -12,14 +12,14 @@ import soundfile
 import torch
 
 import diarize.training.embedding as module
-from diarize.embedding import EmbeddingConfig, load_model
+from diarize.embedding import EmbeddingConfig, Knowledge, load_model
 from diarize.errors import InputError
+from diarize.mixing.voices import SPEEDS, Voices
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.shifts import SHIFTS
-from diarize.training.voices import SPEEDS, Voices
 
 
 def write_hum(path: Path, pitch: float, seconds: float = 3.0) -> None:
@@ -75,6 +75,25 @@ def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_p
         assert set(accuracy) == {"hu"}
         assert 0 <= accuracy["hu"].all <= 1
     assert [done for step, done in steps if step == "training"] == [1, 2, 3, 4]
+
+
+def test_what_is_known_is_measured_at_the_end(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = train_embedding(recipe, tmp_path / "few", workers=0)
+    assert load_model(path).knowledge == Knowledge()  # four voices say nothing
+    told = []
+
+    def measured(model: Any, voices: Voices, before: Knowledge) -> Knowledge:
+        told.append((len(voices), before))
+        return Knowledge(offset=before.offset - 1)
+
+    monkeypatch.setattr(module, "measured", measured)
+    path = train_embedding(recipe, tmp_path / "first", workers=0)
+    begun = dataclasses.replace(recipe, start=path)
+    again = train_embedding(begun, tmp_path / "second", workers=0)
+    assert load_model(again).knowledge == Knowledge(offset=Knowledge().offset - 2)
+    assert [before for _, before in told] == [Knowledge(), load_model(path).knowledge]
 
 
 def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, Knowledge
+from diarize.mixing.voices import Voices
 from diarize.training.knowledge import AXES, SHIPPED_WITHIN, axes_of, measured, speaker_vectors
-from diarize.training.voices import Voices
 
 
 def test_axes_of_speakers() -> None:

@@ -45,7 +45,7 @@ from diarize.embedding import CompositionalEmbedding
 from diarize.training.episodes import EpisodeMaker
 from diarize.training.loop import Trainer
 from diarize.training.processes import join_processes
-from diarize.training.voices import Voices
+from diarize.mixing.voices import Voices
 
 with join_processes("cpu") as (processes, device):
     maker = EpisodeMaker(Voices.load(folder / "one" / "voices"), [], recipe.episodes, 0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from diarize.mixing.voices import Voices
 from diarize.training.rendering import SOURCES, Acoustics, Renderer, Sources, fade
-from diarize.training.voices import Voices
 
 N = 16_000
 DRY = Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0)

@@ -9,8 +9,8 @@ import parselmouth
 import pytest
 
 from diarize.mixing.speech import Utterance
+from diarize.mixing.voices import LOUDNESS, Voices, collect_voices
 from diarize.training.shifts import SHIFTS, change_voice, shifted_voices
-from diarize.training.voices import LOUDNESS, Voices, collect_voices
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from diarize.mixing.voices import Voices
 from diarize.training.teacher import PARTIAL, STRETCHES, teach, whiten
-from diarize.training.voices import Voices
 
 
 @pytest.fixture

@@ -70,3 +70,20 @@ def test_words_divide_a_subtitle_and_none_is_without_length() -> None:
     first, second = srt.parse(srt_transcript_text(said))
     assert (first.content, second.content) == ("[<ann>]: Hi", "[ben]: you")
     assert (first.end - first.start).total_seconds() == 0.001
+
+
+def test_what_whisper_writes_without_words_has_no_blank_in_front() -> None:
+    passage = Passage(0.0, 1.0, " Hello there.", speakers=("ann",))
+    nobody = Passage(1.0, 2.0, " Yes.")
+    transcript = Transcript("x", (passage, nobody))
+    assert "\n[ann]: Hello there.\n" in srt_transcript_text(transcript)
+    assert "\nYes.\n" in srt_transcript_text(transcript)
+    assert "\n<v ann>Hello there.</v>\n" in vtt_transcript_text(transcript)
+    assert "\nYes.\n" in vtt_transcript_text(transcript)
+    # WhisperX aligns no numbers, and some words are empty.
+    words = (Word(0, 1, "In "), Word(1, 1, " "), Word(1, 1, " 1999 "), Word(1, 2, "."))
+    spoken = tuple(
+        Word(w.start, w.end, w.text, (who,)) for w, who in zip(words, "aabb", strict=True)
+    )
+    divided = srt_transcript_text(Transcript("x", (Passage(0, 2, " In 1999.", spoken),)))
+    assert "[a]: In\n" in divided and "[b]: 1999 .\n" in divided

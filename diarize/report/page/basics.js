@@ -42,6 +42,20 @@ function swatch(number) {
   return make("i", { class: `swatch ${looks(number)}` });
 }
 
+/** Show one of several names so that, where there is too little room, what tells it apart stays. */
+function showName(element, names, number) {
+  const letters = [...names[number]];
+  let common = 0; // letters that it begins with, and so does another
+  names.forEach((other, i) => {
+    const others = [...other];
+    let same = 0;
+    while (i !== number && same < letters.length - 1 && others[same] === letters[same]) same += 1;
+    common = Math.max(common, same);
+  });
+  const begin = make("span", { class: "begin", text: letters.slice(0, common).join("") });
+  element.replaceChildren(begin, make("span", { text: letters.slice(common).join("") }));
+}
+
 /** 75.24 is "1:15", or "1:15.2" with a decimal. */
 function clock(seconds, decimals = 0) {
   const unit = 10 ** decimals;

@@ -41,7 +41,7 @@ function addTurn(strip, turn, number, says) {
 const ruler = addRow("ruler").strip;
 
 data.speakers.forEach((_, speaker) => {
-  const text = make("span");
+  const text = make("span", { class: "name" });
   const { name, strip } = addRow("lane", swatch(speaker), text);
   for (const turn of data.turns.filter((turn) => turn[2] === speaker)) {
     const block = addTurn(strip, turn, speaker, "");
@@ -49,7 +49,8 @@ data.speakers.forEach((_, speaker) => {
     blocks.set(turn, block);
   }
   on("names", () => {
-    text.textContent = name.title = state.names[speaker];
+    showName(text, state.names, speaker);
+    name.title = state.names[speaker];
     for (const block of strip.children) block.title = state.names[speaker];
   });
   on("shown", () => {
@@ -64,7 +65,9 @@ if (data.truth) {
   data.truth.speakers.forEach((speaker, i) => {
     const partner = data.speakers.indexOf(data.truth.partners[i]);
     const number = partner < 0 ? data.speakers.length + i : partner;
-    const { name, strip } = addRow("thin", swatch(number), make("span", { text: speaker }));
+    const text = make("span", { class: "name" });
+    const { name, strip } = addRow("thin", swatch(number), text);
+    showName(text, data.truth.speakers, i);
     name.title = speaker;
     for (const turn of data.truth.turns.filter((turn) => turn[2] === i)) {
       addTurn(strip, turn, number, speaker);

@@ -3,7 +3,7 @@ import pytest
 import soundfile
 
 from diarize.mixing.speech import Utterance
-from diarize.training.voices import LOUDNESS, Voices, collect_voices
+from diarize.mixing.voices import LOUDNESS, Voices, collect_voices
 
 
 @pytest.fixture
@@ -41,3 +41,11 @@ def test_round_trip_and_joining(utterances, tmp_path):
             voices.samples[voices.starts[w] : voices.ends[w]],
         )
     assert again.targets is None
+
+
+def test_pauses_are_cut_to_the_length_that_is_asked_for(utterances):
+    short, long = (
+        collect_voices(utterances, speeds=(1.0,), longest_pause=seconds) for seconds in (0.1, 0.3)
+    )
+    # Of each file's two pauses of 0.4 s, the inner one is left at its length.
+    assert long.ends[1] - long.starts[1] > short.ends[1] - short.starts[1] + 0.15 * 16_000

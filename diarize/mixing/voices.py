@@ -1,4 +1,4 @@
-"""The voices that training draws from: every speaker at several speeds, in one array on disk."""
+"""The voices that are drawn from: every speaker at several speeds, in one array on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_p
 
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
 SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
-LONGEST_PAUSE = 0.2  # seconds
+LONGEST_PAUSE = 0.2  # seconds of silence that are kept between two words
 FULL_SCALE = 32767  # of the int16 in which voices are kept
 LOUDNESS = 0.05  # root mean square to which each utterance is brought
 
@@ -100,13 +100,15 @@ def collect_voices(
     utterances: Sequence[Utterance],
     speeds: Sequence[float] = SPEEDS,
     hook: Callable[[str, float, float], None] | None = None,
+    longest_pause: float = LONGEST_PAUSE,
 ) -> Voices:
-    """Read utterances, drop their pauses, level them, and play them at several speeds.
+    """Read utterances, cut their pauses, level them, and play them at several speeds.
 
     Args:
         utterances: single-speaker files.
         speeds: factors; 1.0 is the recording itself.
         hook: progress, in speakers.
+        longest_pause: seconds to which longer pauses are cut down.
     """
     import soxr
 
@@ -114,7 +116,7 @@ def collect_voices(
     rows: list[tuple[str, str, str]] = []
     groups = by_speaker(utterances)
     for done, (speaker, files) in enumerate(groups.items()):
-        spoken = [levelled(without_pauses(read_samples(u.path), LONGEST_PAUSE)) for u in files]
+        spoken = [levelled(without_pauses(read_samples(u.path), longest_pause)) for u in files]
         speech = np.concatenate(spoken)
         for speed in speeds:
             played = (

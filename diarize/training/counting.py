@@ -1,0 +1,290 @@
+"""The training loop of the network that hears how many speak: batches, steps, averaged weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
+from diarize.activity.network import hints_of
+from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
+from diarize.training.chunks import LOWEST, NATS, Shard, Shards
+from diarize.training.gradients import clip, keeping
+
+AVERAGED, BEST = "averaged.", "best."  # before names of weights in a checkpoint
+
+# Called at each checkpoint with the step, the mean loss, development figures, and the step of the
+# best weights.
+Report = Callable[[int, float, dict[str, float], int | None], None]
+
+
+@dataclass(frozen=True)
+class CounterLoop:
+    """How long and how fast.
+
+    Attributes:
+        steps: steps in all.
+        batch: chunks in one step.
+        rate: learning rate after `warmup` steps; from there it falls to zero along a cosine.
+        warmup: steps in which the rate rises.
+        seconds: of a chunk.
+        chunks: in a shard.
+        first: shards that must be there before the first step.
+        reuse: how often a chunk is seen, on average.
+        average: decay of the averaged weights.
+        unhinted: share of chunks for which silero-vad says nothing.
+        every: steps between two checkpoints.
+        clip: largest norm of the gradient.
+    """
+
+    steps: int = 4500
+    batch: int = 32
+    rate: float = 2e-3
+    warmup: int = 200
+    seconds: float = 16.0
+    chunks: int = 128
+    first: int = 10
+    reuse: float = 16.0
+    average: float = 0.998
+    unhinted: float = 0.1
+    every: int = 100
+    clip: float = 1.0
+
+    def shards_at(self, step: int) -> int:
+        """How many shards a step draws from."""
+        return self.first + int(step * self.batch / self.reuse / self.chunks)
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate."""
+        up = min(1.0, (step + 1) / self.warmup)
+        done = min(1.0, step / self.steps)
+        return float(self.rate * up * (0.5 + 0.5 * np.cos(np.pi * done)))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Chunks as tensors: mel (b, frames, 64), hints (b, steps, 2), voices (b, answers)."""
+
+    mel: Tensor
+    hints: Tensor
+    voices: Tensor
+
+
+def as_batch(shard: Shard, config: CounterConfig) -> Batch:
+    """Make tensors of bytes."""
+    features = torch.from_numpy(shard.mel.astype(np.float32)).mul_(NATS).add_(LOWEST)
+    steps = shard.mel.shape[1] // config.stack
+    hints = torch.from_numpy(hints_of(shard.speech.astype(np.float32) / 255, 0, steps))
+    each = config.stack // config.answers
+    truth = torch.from_numpy(np.minimum(shard.voices[:, ::each], MOST).astype(np.int64))
+    return Batch(features[:, : steps * config.stack], hints, truth[:, : steps * config.answers])
+
+
+def draw_batch(
+    shards: Shards, step: int, loop: CounterLoop, config: CounterConfig, seed: int
+) -> Batch:
+    """The batch of a step, which depends on the seed and the step alone."""
+    rng = np.random.default_rng([seed, 5, step])
+    b, bands = loop.batch, config.bands
+    chosen = rng.integers(loop.shards_at(step), size=b)
+    rows = rng.integers(loop.chunks, size=b)
+    parts = [(shards[int(s)], int(r)) for s, r in zip(chosen, rows, strict=True)]
+    drawn = Shard(
+        np.stack([s.mel[r] for s, r in parts]),
+        np.stack([s.speech[r] for s, r in parts]),
+        np.stack([s.voices[r] for s, r in parts]),
+    )
+    batch = as_batch(drawn, config)
+    # Another microphone for each chunk: a slope and a smooth curve over the bands.
+    place = np.linspace(-1, 1, bands)
+    knots = np.linspace(-1, 1, 6)
+    tint = rng.normal(0, 0.5, (b, 1)) + rng.normal(0, 0.5, (b, 1)) * place
+    tint = tint + np.stack([np.interp(place, knots, rng.normal(0, 0.4, 6)) for _ in range(b)])
+    batch.mel.add_(torch.from_numpy(tint[:, None].astype(np.float32)))
+    batch.hints[torch.from_numpy(rng.random(b) < loop.unhinted)] = 0.0
+    return batch
+
+
+@dataclass(frozen=True)
+class Best:
+    """The averaged weights with the lowest loss on unheard voices so far."""
+
+    step: int
+    loss: float
+    weights: Mapping[str, Tensor]
+
+
+class CounterTrainer:
+    """The network, its averaged twin and the optimiser, moved along one step at a time.
+
+    Attributes:
+        best: the weights to keep; None as long as nobody has judged any.
+    """
+
+    def __init__(self, model: VoiceCounter, loop: CounterLoop, device: str = "cpu") -> None:
+        self.loop, self.device = loop, device
+        self.model = model.to(device)
+        self.averaged = deepcopy(self.model).requires_grad_(False)
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), lr=loop.rate, betas=(0.9, 0.98), weight_decay=1e-4
+        )
+        self.step = 0
+        self.best: Best | None = None
+
+    def look_at(self, mel: Tensor) -> None:
+        """Take mean and deviation of the bands from some chunks."""
+        for model in (self.model, self.averaged):
+            model.mean.copy_(mel.mean(dim=(0, 1)))
+            model.deviation.copy_(mel.std(dim=(0, 1)))
+
+    def advance(self, batch: Batch) -> float:
+        """Take one step; returns the loss.
+
+        Raises:
+            TrainingError: the gradient is not finite; the weights are as they were.
+        """
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.loop.rate_at(self.step)
+        self.model.train()
+        logits = self.model(batch.mel.to(self.device), batch.hints.to(self.device))
+        loss = functional.cross_entropy(
+            logits.flatten(0, 1), batch.voices.to(self.device).flatten()
+        )
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        clip(self.model.named_parameters(), self.loop.clip)
+        self.optimiser.step()
+        self.step += 1
+        decay = min(self.loop.average, (self.step + 1) / (self.step + 10))
+        with torch.no_grad():
+            for mean, value in zip(
+                self.averaged.parameters(), self.model.parameters(), strict=True
+            ):
+                mean.lerp_(value, 1 - decay)
+        return float(loss.detach())
+
+    def judge(self, loss: float) -> None:
+        """Remember the averaged weights if they are the best so far; of equals the later."""
+        if self.best is None or loss <= self.best.loss:
+            state = self.averaged.state_dict()
+            weights = {name: value.detach().cpu().clone() for name, value in state.items()}
+            self.best = Best(self.step, loss, weights)
+
+    def finished(self) -> VoiceCounter:
+        """What ships: the best averaged weights, or, where none were judged, the last."""
+        model = deepcopy(self.averaged)
+        if self.best is not None:
+            model.load_state_dict(self.best.weights)
+        return model
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""
+        about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
+        further = {f"{AVERAGED}{k}": v for k, v in self.averaged.state_dict().items()}
+        if self.best is not None:
+            about["best"] = json.dumps({"step": self.best.step, "loss": self.best.loss})
+            further |= {f"{BEST}{k}": v for k, v in self.best.weights.items()}
+        save_checkpoint(path, self.model, self.optimiser, about, further)
+
+    def load(self, path: Path) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        tensors, about = read_checkpoint(path, self.device)
+        restore(tensors, self.model, self.optimiser)
+        self.averaged.load_state_dict(_under(AVERAGED, tensors))
+        self.step = int(about["step"])
+        if "best" in about:
+            weights = {k: v.cpu() for k, v in _under(BEST, tensors).items()}
+            self.best = Best(**json.loads(about["best"]), weights=weights)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+@torch.inference_mode()
+def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]:
+    """Cross entropy; miss and false alarm of speech at 0.5; average precision of overlap."""
+    from sklearn.metrics import average_precision_score
+
+    model.eval()
+    losses, answers, truths = [], [], []
+    device = next(model.parameters()).device
+    for i in range(0, len(shard.mel), rows):
+        batch = as_batch(shard[i : i + rows], model.config)
+        logits = model(batch.mel.to(device), batch.hints.to(device)).cpu()
+        losses.append(float(functional.cross_entropy(logits.flatten(0, 1), batch.voices.flatten())))
+        answers.append(logits.softmax(-1).flatten(0, 1))
+        truths.append(batch.voices.flatten())
+    p, truth = torch.cat(answers).numpy(), torch.cat(truths).numpy()
+    speech, heard = truth > 0, p[:, 0] < 0.5
+    n = max(1, speech.sum())
+    two, several = truth > 1, p[:, 2:].sum(1)
+    found = several > 0.5
+    return {
+        "loss": float(np.mean(losses)),
+        "miss": float((speech & ~heard).sum() / n),
+        "false": float((heard & ~speech).sum() / n),
+        "precision": float((two & found).sum() / max(1, found.sum())),
+        "recall": float((two & found).sum() / max(1, two.sum())),
+        "ap": float(average_precision_score(two, several)) if two.any() else 0.0,
+    }
+
+
+def train_counter(
+    trainer: CounterTrainer,
+    shards: Shards,
+    folder: Path,
+    development: Shard | None,
+    *,
+    seed: int = 0,
+    until: int | None = None,
+    hook: Callable[[str, float, float], None] | None = None,
+    report: Report | None = None,
+) -> None:
+    """Run steps, writing `folder/checkpoint.safetensors` now and then.
+
+    Args:
+        trainer: where to go on.
+        shards: of which batches are drawn.
+        folder: where checkpoints go.
+        development: chunks of voices that are not trained on; None: the last weights are kept.
+        seed: of the batches.
+        until: stop before this step, as if interrupted.
+        hook: progress, in steps.
+        report: called at each checkpoint.
+
+    Raises:
+        TrainingError: a gradient that is not finite; its batch is kept in the folder.
+    """
+    loop = trainer.loop
+    last = loop.steps if until is None else min(loop.steps, until)
+    total, since = 0.0, trainer.step
+    while trainer.step < last:
+        step = trainer.step
+        batch = draw_batch(shards, step, loop, trainer.model.config, seed)
+        with keeping(folder / f"broken-{step}.safetensors", step, vars(batch)):
+            total += trainer.advance(batch)
+        if hook:
+            hook("training", trainer.step, loop.steps)
+        if trainer.step % loop.every == 0 or trainer.step == last:
+            figures = {} if development is None else judge(trainer.averaged, development)
+            # An interruption elsewhere makes no difference to what ships.
+            if figures and (trainer.step % loop.every == 0 or trainer.step == loop.steps):
+                trainer.judge(figures["loss"])
+            trainer.save(folder / "checkpoint.safetensors")
+            if report:
+                best = None if trainer.best is None else trainer.best.step
+                report(trainer.step, total / (trainer.step - since), figures, best)
+            total, since = 0.0, trainer.step
