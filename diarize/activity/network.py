@@ -287,7 +287,8 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     except (RuntimeError, TypeError, ValueError) as error:
         if str(error).startswith(str(path)):
             raise InputError(str(error)) from None
-        raise InputError(f"{path}: weights that do not fit the network ({error})") from None
+        reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
+        raise InputError(f"{path}: weights that do not fit the network ({reason})") from None
     return counter.eval().requires_grad_(False)
 
 

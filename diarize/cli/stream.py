@@ -145,7 +145,7 @@ def stream(
             min=0.0,
             max=1.0,
             help="Probability from which on it is speech.",
-            show_default="network: 0.5, silero: 0.1",
+            show_default="network 0.5, silero 0.1",
         ),
     ] = None,
     model: ModelOption = "lstm-compositional",
@@ -206,10 +206,11 @@ def stream(
 def _activity(vad: str, threshold: float | None) -> NetworkActivity | SileroActivity:
     from diarize.activity import NetworkActivity, SileroActivity
 
-    kinds = {"network": NetworkActivity, "silero": SileroActivity}
-    if vad not in kinds:
-        raise InputError(f"vad {vad}: not one of {', '.join(kinds)}")
-    return kinds[vad]() if threshold is None else kinds[vad](threshold=threshold)
+    if vad not in {"network", "silero"}:
+        raise InputError(f"vad {vad}: not one of network, silero")
+    kind: type[NetworkActivity] | type[SileroActivity]
+    kind = NetworkActivity if vad == "network" else SileroActivity
+    return kind() if threshold is None else kind(threshold=threshold)
 
 
 def _check_source(audio: str, microphone: bool, raw: list[str]) -> None:

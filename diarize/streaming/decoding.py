@@ -10,7 +10,7 @@ from diarize.activity.counts import INSTANT, VoiceCounts
 from diarize.clustering.assignment import squared_distances
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.links import LiveCluster
-from diarize.refinement import count_costs
+from diarize.refinement import count_costs, cut_by_counts
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions, cut_cells, decode, turns
@@ -93,8 +93,10 @@ class LiveDecoder:
                 bound[row] = IMPOSSIBLE
                 bound[row, state] = 0.0
         path = decode(self._cells, bound, self._states, self._options)
+        spoken_by = self._states[path]
         cells = cut_cells(self._cells, costs, path)
-        found = turns(cells, self._states[path], self._options, most=self._max_set_size)
+        cells = cut_by_counts(cells, self._cells, spoken_by, voices, None)
+        found = turns(cells, spoken_by, self._options, most=self._max_set_size)
         spoken = [(b, e, self._ids[speaker]) for b, e, speaker in found]
         n = int(np.searchsorted(self._cells[:, 1], self.until + 1e-9))
         self._decided += [sets[state] for state in path[len(self._decided) : n]]

@@ -46,6 +46,38 @@ def test_surprise_is_the_mean_over_a_cell(
             assert row[size] == pytest.approx(expected[min(size, 3)], abs=1e-6)
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(
+        st.tuples(st.integers(0, 50), st.integers(1, 20), st.integers(0, 4), st.integers(0, 4)),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_a_change_lies_where_it_is_likeliest(
+    seed: int, asked: list[tuple[int, int, int, int]]
+) -> None:
+    """Against all places where it may lie."""
+    rng = np.random.default_rng(seed)
+    voices = VoiceCounts(7.0, rng.dirichlet([0.3] * 4, 60).astype(np.float32))
+    asked = [(begin, min(60, begin + n), a, b) for begin, n, a, b in asked]
+    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+
+    def cost(at: int, begin: int, end: int, before: int, after: int) -> float:
+        return float(nats[begin:at, min(before, 3)].sum() + nats[at:end, min(after, 3)].sum())
+
+    found = voices.changes(
+        7.0 + np.array([row[:2] for row in asked]) * INSTANT,
+        np.array([row[2] for row in asked]),
+        np.array([row[3] for row in asked]),
+    )
+    for time, (begin, end, before, after) in zip(found, asked, strict=True):
+        at = round((time - 7.0) / INSTANT)
+        assert begin <= at <= end and time == pytest.approx(7.0 + at * INSTANT)
+        least = min(cost(k, begin, end, before, after) for k in range(begin, end + 1))
+        assert cost(at, begin, end, before, after) == pytest.approx(least)
+
+
 def test_what_cannot_be_surprises_by_so_much_only() -> None:
     voices = counts("11")
     (nats,) = voices.surprise(np.array([[0.0, 0.04]]), 4)

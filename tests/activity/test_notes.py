@@ -80,7 +80,7 @@ def test_little_speech_is_told_with_what_was_heard() -> None:
     (by_network,) = notes_on(recording(sound), np.array([[2.0, 2.5]]), NetworkActivity())
     assert by_network == note.replace("below 0.1", "below 0.5")
     later = recording(sound, start=10.0)
-    assert notes_on(later, np.array([[12.0, 13.0]]), SileroActivity()) == []
+    assert notes_on(later, np.array([[12.0, 13.1]]), SileroActivity()) == []
     assert "of 2.1 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
 
 

@@ -153,7 +153,7 @@ def test_what_hears() -> None:
     hints = get_type_hints(stream.stream, include_extras=True)
     told = hints["vad_threshold"].__metadata__[0].show_default
     defaults = NetworkActivity().threshold, SileroActivity().threshold
-    assert told == "network: {:g}, silero: {:g}".format(*defaults)
+    assert told == "network {:g}, silero {:g}".format(*defaults)
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

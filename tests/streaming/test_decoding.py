@@ -64,13 +64,22 @@ def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
 
 def test_how_many_were_heard_decides_where_voices_do_not() -> None:
     """Half-way between one voice and both, what was heard has the word."""
-    middle = to_sphere(unit(0) + unit(0, 1))
+    middle = to_sphere((unit(0) + unit(0, 1)).astype(float))
     for n, expected in ((0, {7}), (1, {7}), (2, {3, 7})):
         made = decoder()
         made.add(cells(0, 5), np.stack([middle] * 5).astype(np.float32))
         if n:
             made.hear(np.tile(np.eye(4, dtype=np.float32)[n], (60, 1)))
         assert made.decide(1.0) == [(0.0, 1.0, expected)]
+
+
+def test_a_border_lies_where_the_number_is_heard_to_change() -> None:
+    made, one = decoder(), np.eye(4, dtype=np.float32)
+    made.add(cells(0, 6), np.stack([unit(0)] * 3 + [unit(0, 1)] * 3))
+    made.hear(np.concatenate([np.tile(one[1], (33, 1)), np.tile(one[2], (27, 1))]))
+    (first, second) = made.decide(1.2)
+    assert first == (0.0, pytest.approx(0.66), {7})
+    assert second == (pytest.approx(0.66), pytest.approx(1.2), {3, 7})
 
 
 def test_counts_are_forgotten_with_their_cells() -> None:

@@ -68,17 +68,15 @@ def test_with_all_that_follows_counts_are_those_of_a_recording(talk: Path) -> No
     assert found == pytest.approx(heard.regions, abs=0.041)
 
 
-@pytest.mark.parametrize("hop", [1, 3, 16])
-@pytest.mark.parametrize("ahead", [0, 5, MOST_AHEAD])
+@pytest.mark.parametrize(("hop", "ahead"), [(1, 0), (1, MOST_AHEAD), (3, 5), (16, MOST_AHEAD)])
 def test_what_is_sure_is_so_slow_at_most(hop: int, ahead: int) -> None:
-    """Also where there is speech all the time, and where there is none."""
+    """Also where there is speech all the time."""
     rng = np.random.default_rng(0)
-    for options in ({}, {"threshold": 1e-9}):
-        live = LiveCounter(NetworkActivity(**options), ahead)
-        for n in range(hop, 160, hop):
+    for options in (NetworkActivity(), NetworkActivity(threshold=1e-9)):
+        live = LiveCounter(options, ahead)
+        for n in range(hop, 81, hop):
             live.push(rng.normal(0, 0.01, (hop, CHUNK)).astype(np.float32))
-            behind = n * CHUNK / SAMPLE_RATE - live.regions.sure
-            assert behind <= live.slowness - live.regions.slowness + 0.02 + 1e-9
+            assert n * CHUNK / SAMPLE_RATE - live.regions.sure <= live.slowness + 1e-9
 
 
 def test_it_looks_ahead_as_far_as_there_is_time() -> None:
