@@ -56,6 +56,12 @@ def furnish(folder: Path, repo_root: Path, talk: Path) -> None:
     for name, begin, end in (("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11)):
         voice = samples[round(begin * SAMPLE_RATE) : round(end * SAMPLE_RATE)]
         soundfile.write(folder / f"{name}.wav", voice, SAMPLE_RATE)
+    for name, begin in (("anna", 1), ("ben", 6), ("cleo", 10)):
+        (folder / "speech" / name).mkdir(parents=True)
+        voice = samples[begin * SAMPLE_RATE : (begin + 4) * SAMPLE_RATE]
+        soundfile.write(folder / "speech" / name / "1.flac", voice, SAMPLE_RATE)
+    (folder / "turns").mkdir()
+    shutil.copy(truth, folder / "turns")
     (corrections,) = blocks((repo_root / "docs" / "corrections.md").read_text("utf-8"), "rttm")
     (folder / "corrections.rttm").write_text(corrections)
     subtitle = "1\n00:00:01,500 --> 00:00:04,000\nGood morning.\n"

@@ -20,7 +20,7 @@ DIRECT_LENGTH = 40  # samples, 2.5 ms, that count as direct sound
 
 def measured_rooms(
     folder: Path, rng: np.random.Generator, places: int = 6
-) -> list[Float32[np.ndarray, "places taps"]]:
+) -> list[Float32[np.ndarray, "places _"]]:
     """Read measured responses, one room each; places differ by how near the speaker is.
 
     Raises:
@@ -56,7 +56,7 @@ def _moved(
 
 def offices(
     rng: np.random.Generator, rooms: int, places: int = 6
-) -> list[Float32[np.ndarray, "places taps"]]:
+) -> list[Float32[np.ndarray, "places _"]]:
     """Make offices and living rooms with one microphone and several places.
 
     By the image-source method of pyroomacoustics (extra `rooms`) where it is installed, else by
@@ -98,14 +98,14 @@ def _office(rng: np.random.Generator, places: int) -> Float32[np.ndarray, "place
 
 def draw_rooms(
     rng: np.random.Generator, measured: Path | None, made: int, places: int = 6
-) -> list[Float32[np.ndarray, "places taps"]]:
+) -> list[Float32[np.ndarray, "places _"]]:
     """Collect rooms: those of a folder, if there is one, and so many made ones."""
     found = [] if measured is None else measured_rooms(measured, rng, places)
     return found + offices(rng, made, places)
 
 
 def place_of(
-    bank: Sequence[Float32[np.ndarray, "places taps"]], room: int, place: int
-) -> Float32[np.ndarray, "taps"]:
+    bank: Sequence[Float32[np.ndarray, "places _"]], room: int, place: int
+) -> Float32[np.ndarray, "_"]:
     """One response; places repeat where there are fewer."""
     return bank[room][place % len(bank[room])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -89,7 +89,11 @@ def as_batch(shard: Shard, config: CounterConfig) -> Batch:
 
 
 def draw_batch(
-    shards: Shards, step: int, loop: CounterLoop, config: CounterConfig, seed: int
+    shards: Shards | Sequence[Shard],
+    step: int,
+    loop: CounterLoop,
+    config: CounterConfig,
+    seed: int,
 ) -> Batch:
     """The batch of a step, which depends on the seed and the step alone."""
     rng = np.random.default_rng([seed, 5, step])

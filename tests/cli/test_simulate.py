@@ -65,6 +65,11 @@ def test_one_seed_gives_the_same_bytes(cli: Cli, speech: Path, tmp_path: Path) -
         (["--conversations", "0"], "--conversations"),
         (["--noise", "no-noise"], "no-noise: no such folder of noise"),
         (["--split", "train"], "a split was named"),
+        (["--scene", "table"], "--scene goes with --turns"),
+        (["--rooms", "x"], "--rooms goes with --turns"),
+        (["--turns", "no-turns"], "no-turns"),
+        (["--turns", "no-turns", "--overlap", "0.1"], "--overlap goes without --turns"),
+        (["--turns", "no-turns", "--scene", "car"], "scene car: not one of headsets, table"),
     ],
 )
 def test_what_cannot_be_used_is_refused(
@@ -80,3 +85,55 @@ def test_folders_that_cannot_be_used(cli: Cli, speech: Path, tmp_path: Path) -> 
     file.touch()
     simulate(cli, speech, file).assert_refused(f"{file}: a file, but a folder is needed")
     simulate(cli, speech, file / "out").assert_refused(f"cannot write {file / 'out'}")
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two recordings of three people who talk in turn, half a second over each other."""
+    folder = tmp_path_factory.mktemp("turns")
+    for name in ("one", "two"):
+        lines = [
+            f"SPEAKER {name} 1 {1.5 * n:.3f} 2.000 <NA> <NA> p{n % 3} <NA> <NA>" for n in range(9)
+        ]
+        (folder / f"{name}.rttm").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_replayed_talk(cli: Cli, speech: Path, turns: Path, tmp_path: Path) -> None:
+    noise = tmp_path / "noise"
+    noise.mkdir()
+    soundfile.write(noise / "n.wav", np.random.default_rng(0).normal(0, 0.1, 16_000), 16_000)
+    more = ["--turns", turns, "--turns", f"{turns}:1/2", "--noise", noise, "--scene", "table"]
+    for name in ("once", "again"):
+        result = simulate(cli, speech, tmp_path / name, "--speakers", 3, *more)
+        assert (result.status, result.err) == (0, "")
+    lines = [line.split("\t") for line in result.out.splitlines()]
+    assert [(Path(path).name, seconds) for path, seconds in lines] == [
+        ("replay_000.flac", "8.0"), ("replay_001.flac", "8.0"),
+    ]  # fmt: skip
+    for path, _ in lines:
+        ((uri, reference),) = read_rttm(Path(path).with_suffix(".rttm")).items()
+        assert uri == Path(path).stem
+        assert set(reference.labels()) == set("abc")
+        assert reference.get_overlap().duration() > 0.5
+        assert Path(path).read_bytes() == (tmp_path / "once" / Path(path).name).read_bytes()
+
+
+def test_speech_of_several_folders(cli: Cli, speech: Path, turns: Path, tmp_path: Path) -> None:
+    """Named as arguments, by an option, or by both."""
+    command = ["--seconds", 8, "--speakers", 2, "--seed", 1]
+    results = []
+    for number, folders in enumerate(
+        (
+            [speech / ".", speech],
+            ["--speech", speech, "--speech", speech],
+            [speech, "--speech", speech],
+        )
+    ):
+        result = cli("simulate", *folders, "--out", tmp_path / str(number), *command)
+        assert result.status == 0
+        results.append((tmp_path / str(number) / "conversation_000.flac").read_bytes())
+    assert results[0] == results[1] == results[2]
+    cli("simulate", "--out", tmp_path / "none").assert_refused(
+        "single-speaker speech is needed: SPEECH_DIR or --speech DIR"
+    )

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+import diarize.training.activity
 import diarize.training.embedding
 import diarize.training.splitnet
+from diarize.training.activity import ActivityRecipe, train_activity
+from diarize.training.counting import CounterLoop
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.loop import LoopConfig
@@ -138,3 +141,72 @@ def test_splitnet_is_trained(cli: Cli, splits: list[dict[str, Any]], tmp_path: P
     cli("train", "splitnet", "--dim", 3, "--out", out)
     assert splits[1]["recipe"] == SplitRecipe(dimension=3)
     assert cli("train", "splitnet", "--out", out).status == 2
+
+
+@pytest.fixture
+def counters(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the library is asked for; nothing is trained."""
+    asked: list[dict[str, Any]] = []
+
+    def train(recipe: ActivityRecipe, folder: Path, *, report: Any, **options: Any) -> Path:
+        asked.append({"recipe": recipe, "folder": folder, **options})
+        figures = {
+            "loss": 0.5, "miss": 0.02, "false": 0.03, "precision": 0.7, "recall": 0.25, "ap": 0.5,
+        }  # fmt: skip
+        report(100, 0.625, figures if recipe.development else {}, 100)
+        return folder / "activity.safetensors"
+
+    monkeypatch.setattr(diarize.training.activity, "train_activity", train)
+    return asked
+
+
+def test_the_activity_network_is_trained(
+    cli: Cli, counters: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    out = tmp_path / "net"
+    result = cli(
+        "train", "activity", "--speech", "s", "--speech", "t", "--turns", "a:0/2", "--turns", "b",
+        "--rooms", "r", "--noise", "n", "--noise", "m", "--split", "train", "--dev-split", "dev",
+        "--dev-turns", "d", "--start", "w", "--steps", 9, "--every", 4, "--workers", 0,
+        "--until", 5, "--seed", 7, "--device", "auto", "--out", out,
+    )  # fmt: skip
+    assert result.status == 0
+    assert result.out == (
+        "step 100: loss 0.6250\n"
+        "  unheard voices: loss 0.5000; speech missed 0.020, false 0.030; overlap precision 0.70, "
+        "recall 0.25, average precision 0.500\n"
+        "  best so far, and kept: step 100\n"
+    )
+    assert result.err == f"diarize: note: weights in {out / 'activity.safetensors'}\n"
+    (asked,) = counters
+    assert asked["recipe"] == ActivityRecipe(
+        speech=[Path("s"), Path("t")], turns=["a:0/2", "b"], split="train", rooms=Path("r"),
+        noise=[Path("n"), Path("m")], development="dev", development_turns=["d"], start=Path("w"),
+        loop=CounterLoop(steps=9, every=4), seed=7,
+    )  # fmt: skip
+    assert (asked["until"], asked["workers"], asked["device"]) == (5, 0, "auto")
+    cli("train", "activity", "--speech", "s", "--turns", "a", "--out", out)
+    assert asdict(counters[1]["recipe"]) == asdict(
+        ActivityRecipe(speech=[Path("s")], turns=["a"], noise=[], development_turns=[])
+    )
+    function = inspect.signature(train_activity).parameters
+    for name in ("device", "workers", "until"):
+        assert counters[1][name] == function[name].default
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--turns", "t"], "Missing option '--speech'"),
+        (["--speech", "no"], "Missing option '--turns'"),
+        (["--speech", "no", "--turns", "t", "--dev-split", "d"], "--dev-turns go together"),
+        (["--speech", "no", "--turns", "t", "--device", "gpu"], "device gpu: not one of"),
+        (["--speech", "no", "--turns", "t"], "t"),
+        (["--speech", "no", "--turns", "t", "--steps", "0"], "--steps"),
+    ],
+)
+def test_what_the_activity_network_cannot_be_trained_on(
+    cli: Cli, tmp_path: Path, options: list[str], reason: str
+) -> None:
+    cli("train", "activity", "--out", tmp_path / "out", *options).assert_refused(reason)
+    assert not list(tmp_path.iterdir())

@@ -62,12 +62,10 @@ def test_an_interrupted_training_goes_on(recipe: ActivityRecipe, tmp_path: Path)
     """And what renders shards, this process or another, makes no difference."""
     whole = train(recipe, tmp_path / "whole")
     train(recipe, tmp_path / "parts", until=3)
-    (tmp_path / "parts" / "shards" / "shard_0001.npy").unlink()
+    (tmp_path / "parts" / "shards" / "shard_0000.npy").unlink()
     again = train(recipe, tmp_path / "parts", workers=1)
     for name, value in whole.items():
         torch.testing.assert_close(again[name], value, rtol=0, atol=0)
-    shards = sorted(path.name for path in (tmp_path / "whole" / "shards").iterdir())
-    assert shards == [f"shard_000{n}.npy" for n in range(recipe.loop.shards_at(3))]
     with pytest.raises(InputError, match=r"parts: holds a training by another recipe"):
         train(dataclasses.replace(recipe, seed=1), tmp_path / "parts")
 

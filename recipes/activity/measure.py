@@ -1,0 +1,179 @@
+"""What is heard, against the truth: python measure.py (heard|whole) [--weights FILE] FOLDER...
+
+A folder holds recordings with an RTTM file of the same name beside each. `heard` prints what the
+network and silero-vad hear: of speech, of overlap, of how many speak. silero-vad has the threshold
+that is best for each folder; the network has its own. `whole` prints the diarization error rate of
+the whole pipeline with either (no collar, overlap scored). --weights: a trained network, in place
+of the one that ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from diarize import Diarizer
+from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
+from diarize.activity.counter import MOST
+from diarize.activity.counts import INSTANT
+from diarize.activity.level import as_chunks
+from diarize.activity.network import DEFAULT_COUNTER
+from diarize.activity.silero import SileroNetwork
+from diarize.audio import open_recording
+from diarize.errors import InputError
+from diarize.formats.rttm import load_annotations
+from diarize.mixing.speech import audio_files
+from diarize.scoring import score_files
+
+THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+SEVERAL = 0.5  # probability of two or more from which on they are taken to be heard
+
+
+@dataclass
+class Tally:
+    """What one listener heard in the recordings of a folder, instant after instant of 20 ms."""
+
+    truth: list[np.ndarray] = field(default_factory=list)
+    speech: list[np.ndarray] = field(default_factory=list)
+    counts: list[np.ndarray] = field(default_factory=list)
+    several: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, truth: np.ndarray, heard: Heard) -> None:
+        """Take in one recording."""
+        n = len(truth)
+        speech = np.zeros(n, bool)
+        for begin, end in heard.regions / INSTANT:
+            speech[round(begin) : round(end)] = True
+        self.truth.append(truth)
+        self.speech.append(speech)
+        if heard.voices is None:
+            self.counts.append(speech.astype(np.int64))
+        else:
+            self.counts.append(heard.voices.likeliest()[:n])
+            self.several.append(heard.voices.probabilities[:n, 2:].sum(axis=1))
+
+    def speech_error(self) -> tuple[float, float]:
+        """Missed and false speech, as shares of the true one."""
+        spoken, heard = np.concatenate(self.truth) > 0, np.concatenate(self.speech)
+        total = max(1, spoken.sum())
+        return float((spoken & ~heard).sum() / total), float((heard & ~spoken).sum() / total)
+
+    def overlap(self) -> tuple[float, float, float] | None:
+        """Precision, recall and average precision of overlap; None: nobody listened for it."""
+        two = np.concatenate(self.truth) > 1
+        if not self.several or not two.any():
+            return None
+        several = np.concatenate(self.several)
+        found = several >= SEVERAL
+        right = (two & found).sum()
+        average = float(average_precision_score(two, several))
+        return float(right / max(1, found.sum())), float(right / two.sum()), average
+
+    def count_error(self) -> float:
+        """Mean difference of how many were heard and how many spoke; three stand for more."""
+        spoken = np.minimum(np.concatenate(self.truth), MOST)
+        return float(np.abs(np.concatenate(self.counts) - spoken).mean())
+
+
+def paired(folder: Path) -> list[tuple[Path, Path]]:
+    """The recordings of a folder, with their references."""
+    pairs = [(path, path.with_suffix(".rttm")) for path in audio_files(folder)]
+    if not pairs:
+        raise InputError(f"{folder}: no recordings")
+    return [(audio, rttm) for audio, rttm in pairs if rttm.is_file()]
+
+
+def true_counts(rttm: Path, seconds: float) -> np.ndarray:
+    """How many speak at each instant."""
+    (annotation,) = load_annotations(rttm).values()
+    counts = np.zeros(round(seconds / INSTANT), np.int64)
+    for name in annotation.labels():
+        speaks = np.zeros(len(counts), bool)
+        for segment in annotation.label_timeline(name):
+            speaks[round(segment.start / INSTANT) : round(segment.end / INSTANT)] = True
+        counts += speaks
+    return counts
+
+
+def hear_network(pairs: Sequence[tuple[Path, Path]], weights: str | Path) -> Tally:
+    """Let the network hear all recordings."""
+    tally, activity = Tally(), NetworkActivity(model=weights)
+    for audio, rttm in pairs:
+        recording = open_recording(audio)
+        tally.add(true_counts(rttm, recording.duration), activity(recording))
+    return tally
+
+
+def hear_silero(pairs: Sequence[tuple[Path, Path]]) -> dict[float, Tally]:
+    """Let silero-vad hear all recordings; what it makes of them at each threshold."""
+    tallies = {threshold: Tally() for threshold in THRESHOLDS}
+    for audio, rttm in pairs:
+        recording = open_recording(audio)
+        samples = np.concatenate(list(recording.blocks()))
+        probabilities = SileroNetwork()(as_chunks(samples * np.float32(measure_gain(recording))))
+        truth = true_counts(rttm, recording.duration)
+        for threshold, tally in tallies.items():
+            silero = SileroActivity(threshold=threshold)
+            tally.add(truth, Heard(silero.regions(probabilities, len(samples))))
+    return tallies
+
+
+def print_heard(folders: Sequence[Path], weights: str | Path) -> None:
+    """Print a line for the network and one for silero-vad for each folder."""
+    print("| recordings | heard by | missed + false speech | overlap: P, R, AP | count error |")
+    print("|---|---|---|---|---|")
+    for folder in folders:
+        pairs = paired(folder)
+        _print_line(folder.name, "network", hear_network(pairs, weights))
+        tallies = hear_silero(pairs)
+        best = min(tallies, key=lambda p: sum(tallies[p].speech_error()))
+        _print_line(folder.name, f"silero-vad at {best}", tallies[best])
+
+
+def _print_line(name: str, listener: str, tally: Tally) -> None:
+    miss, false = tally.speech_error()
+    found = tally.overlap()
+    overlap = "" if found is None else ", ".join(f"{value:.2f}" for value in found)
+    speech = f"{100 * miss:.1f} + {100 * false:.1f}"
+    print(f"| {name} | {listener} | {speech} | {overlap} | {tally.count_error():.3f} |", flush=True)
+
+
+def print_whole(folders: Sequence[Path], weights: str | Path) -> None:
+    """Print the error rates of the pipeline with either listener for each folder."""
+    print("| recordings | heard by | DER | missed | false alarm | confusion | count error |")
+    print("|---|---|---|---|---|---|---|")
+    listeners = {
+        "network": Diarizer(activity=NetworkActivity(model=weights)),
+        "silero-vad": Diarizer(activity=SileroActivity(), counts=False),
+    }
+    for folder in folders:
+        pairs = paired(folder)
+        truth = {audio.stem: load_annotations(rttm) for audio, rttm in pairs}
+        reference = {stem: next(iter(found.values())) for stem, found in truth.items()}
+        for name, diarizer in listeners.items():
+            found = {audio.stem: diarizer(audio) for audio, _ in pairs}
+            total = score_files(reference, found).total
+            parts = (total.der, total.missed_detection, total.false_alarm, total.confusion)
+            rates = " | ".join(f"{100 * part:.1f}" for part in parts)
+            count = f"{total.speaker_count_error:.2f}"
+            print(f"| {folder.name} | {name} | {rates} | {count} |", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print one of the two tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("heard", "whole"))
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--weights", type=Path, default=DEFAULT_COUNTER)
+    options = parser.parse_args(arguments)
+    show = print_heard if options.what == "heard" else print_whole
+    show(options.folders, options.weights)
+
+
+if __name__ == "__main__":
+    main()
