@@ -51,8 +51,9 @@ def score(
 
     Prints the diarization error rate (DER) with its parts, the Jaccard error rate (JER), the
     compositional Rand index (CRI) and the speaker-count error, of each recording and of all. A
-    recording that HYP lacks counts as an empty result. Collar and skipped overlap restrict DER and
-    its parts only.
+    recording that HYP lacks counts as an empty result; one recording on either side is scored
+    whatever they are called. Folders count with their sub-folders. Collar and skipped overlap
+    restrict DER and its parts only.
     """
     from diarize.cli.messages import note
     from diarize.formats import load_annotations, read_uem
