@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -46,6 +47,28 @@ def test_every_python_block_works(
     for block in blocks(text_of(name), "python"):
         exec(compile(block, name, "exec"), {"__name__": "page"})
         assert capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default")  # a note, to those who run a command
+def test_every_output_is_what_is_printed() -> None:
+    """Words to the letter, figures nearly: times may differ by machine, and speed does."""
+    script = runpy.run_path(str(DOCS / "outputs.py"))
+    made, shown = script["outputs"](), []
+    for page in script["PAGES"]:
+        for _, name, text, _ in script["PLACE"].findall(page.read_text(encoding="utf-8")):
+            shown.append(name)
+            words, figures = parted(text)
+            expected, exact = parted(made[name])
+            assert words == expected, f"{page.name}: {name}; python docs/outputs.py"
+            np.testing.assert_allclose(figures, exact, rtol=0.1, atol=0.3, err_msg=name)
+    assert {*shown} == {*made}
+
+
+def parted(text: str) -> tuple[list[str], list[float]]:
+    """The words of an output, and its figures without the time that it took."""
+    text = re.sub(r"real-time factor \S+ on \S+", "", text)
+    # Rules and blanks are as wide as figures are.
+    return re.findall(r"[^\W\d]+", text), [float(f) for f in re.findall(r"\d+\.?\d*", text)]
 
 
 @pytest.mark.parametrize("name", PAGES)
