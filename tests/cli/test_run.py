@@ -25,7 +25,7 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, name_speakers
+from diarize.voiceprints import SAME, Voiceprints, name_speakers
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -320,6 +320,8 @@ def test_defaults_are_those_of_the_library() -> None:
             )
         },
         "num_speakers": diarizer.n_speakers,
+        "known_threshold": diarizer.known_threshold,
+        "link_threshold": SAME,
         **vars(TimelineOptions()),
         "vad_threshold": SileroActivity().threshold,
         "min_speech": SileroActivity().min_speech,
@@ -337,7 +339,10 @@ def test_a_known_voice_is_called_by_name(
     options = ["--vad", "none", "--num-speakers", 1, "--known", f"anna={talk}"]
     result = run(talk, *options)
     assert result.out == "SPEAKER talk 1 0.000 12.000 <NA> <NA> anna <NA> <NA>\n"
-    assert "anna" in result.err
+    assert "talk.wav: anna is anna (similarity 1.00, probability 1.00)\n" in result.err
+    sure = run(talk, *options, "--known-threshold", 0.9999999)
+    assert "SPEAKER_00" in sure.out
+    assert "SPEAKER_00 is most like anna, but not enough (similarity 1.00, " in sure.err
     part = ["--start", 7, "--end", 9.5]
     twice = run(talk, *options, "--known", f"anna={write_tone()}", *part)
     assert twice.out == "SPEAKER talk 1 7.000 2.500 <NA> <NA> anna <NA> <NA>\n"
@@ -346,6 +351,10 @@ def test_a_known_voice_is_called_by_name(
 def test_known_voices_that_cannot_be_used(
     run: Run, talk: Path, write_tone: Callable[..., Path]
 ) -> None:
+    for option in ("known-threshold", "link-threshold"):
+        for value in (0, 1):
+            reason = f"{option} {value}: not between 0 and 1"
+            run(talk, f"--{option}", value).assert_refused(reason)
     tone = write_tone("tone.wav")
     for known, reason in (
         ("anna=missing.wav", "missing.wav: no such file"),
@@ -413,6 +422,14 @@ def test_one_person_has_one_name_in_all_recordings(
     assert exported.names == tuple(name for names in linked.values() for name in names)
     assert exported.uris == tuple("aabbc")
     assert exported.seconds.tolist() == [1.0] * 5
+    said = "(similarity 1.00, probability 1.00)"
+    assert f"a.wav: SPEAKER_00 is SPEAKER_00 of c {said}\n" in result.err
+    assert f"b.wav: SPEAKER_01 is SPEAKER_01 of a {said}\n" in result.err
+    assert "b.wav: SPEAKER_02 is most like SPEAKER_00 of a, but not enough" in result.err
+    for option in (["--link-threshold", 0.9999999], ["--link-threshold", 1e-15]):
+        run(*tones, "--link-speakers", *option, "--out", out)
+        names = {name for names in speakers_of(out).values() for name in names}
+        assert len(names) == (5 if option[1] > 0.5 else 2)
 
     # Tomorrow they are known again, and a stranger does not get a number of theirs.
     later = run(tones[1], "--known", voices)
