@@ -40,6 +40,7 @@ WHOLE_STEPS = 4  # steps that five chunks of silero-vad cover, no more and no le
 SPAN = 1536  # steps, 61 s, that are answered at a time
 CONTEXT = 100  # steps, 4 s, heard on either side of them
 ROWS = 8  # spans that the network hears at once
+HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
 LEAST_ODDS = 1e-3  # probability of silero-vad below which nothing is told apart
 ODDS_SCALE = 4.0  # brings log-odds to the order of one
 
@@ -188,13 +189,14 @@ class NetworkActivity:
     hear it at a common level.
 
     Attributes:
-        threshold: probability of speech from which on there is some, 0 to 1.
+        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
+            as the probability is above two thirds of that.
         min_speech: seconds; shorter speech is dropped.
         min_silence: seconds; shorter silence within speech is filled.
         model: name of shipped weights, or path of a file.
     """
 
-    threshold: float = 0.5
+    threshold: float = 0.4
     min_speech: float = 0.1
     min_silence: float = 0.2
     model: str | Path = DEFAULT_COUNTER
@@ -206,6 +208,11 @@ class NetworkActivity:
             seconds = getattr(self, name)
             if not 0 <= seconds < math.inf:
                 raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+
+    @property
+    def lower(self) -> float:
+        """Probability of speech under which a region ends."""
+        return self.threshold * HYSTERESIS
 
     @property
     def identity(self) -> list[Any]:
@@ -243,7 +250,7 @@ class NetworkActivity:
 
     def regions(self, voices: VoiceCounts, seconds: float) -> Float64[np.ndarray, "m 2"]:
         """Where there is speech, seconds of the file's time."""
-        found = voices.speech(self.threshold, self.threshold, self.min_speech, self.min_silence)
+        found = voices.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
         return clip_regions(found, voices.start, voices.start + seconds)
 
 

@@ -145,7 +145,7 @@ def stream(
             min=0.0,
             max=1.0,
             help="Probability from which on it is speech.",
-            show_default="network 0.5, silero 0.1",
+            show_default="network 0.4, silero 0.1",
         ),
     ] = None,
     model: ModelOption = "lstm-compositional",

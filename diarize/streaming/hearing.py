@@ -15,6 +15,7 @@ from diarize.activity.network import (
     SlidingCounter,
     load_counter,
 )
+from diarize.activity.regions import with_hysteresis
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
 from diarize.audio import SAMPLE_RATE
 from diarize.features import N_FFT, STEP
@@ -74,7 +75,8 @@ class LiveCounter:
         # All that can be answered is answered at once: the fewest runs of the network.
         self._sliding = SlidingCounter(load_counter(options.model), None, BEHIND, ahead)
         self._ahead = ahead
-        self._threshold = options.threshold
+        self._upper, self._lower = options.threshold, options.lower
+        self._speaking = False
         self._answered = 0  # instants
         self.regions = Regions(INSTANT, options.min_speech, options.min_silence)
 
@@ -106,7 +108,11 @@ class LiveCounter:
 
     def _answer(self, counts: Counts) -> Counts:
         self._answered += len(counts)
-        self.regions.push((1 - counts[:, 0] >= self._threshold).tolist())
+        # What was decided last stands before, as surely as can be.
+        speech = np.append(np.float32(self._speaking), 1 - counts[:, 0])
+        on = with_hysteresis(speech, self._upper, self._lower)
+        self._speaking = bool(on[-1])
+        self.regions.push(on[1:].tolist())
         return counts
 
 
