@@ -81,7 +81,7 @@ def test_little_speech_is_told_with_what_was_heard() -> None:
     assert by_network == note.replace("below 0.1", "below 0.5")
     later = recording(sound, start=10.0)
     assert notes_on(later, np.array([[12.0, 13.1]]), SileroActivity()) == []
-    assert "of 2.1 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
+    assert "of 2.0 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
 
 
 def test_silence_is_told() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diarize.activity.level import MAX_GAIN, TARGET_LEVEL
-from diarize.streaming.loudness import LiveLevel
+from diarize.streaming.loudness import ATTACK, LiveLevel
 
 
 def chunks(seconds: float, level: float, seed: int = 0) -> np.ndarray:
@@ -59,4 +59,4 @@ def test_digital_silence_stays_silent() -> None:
 def test_memory_does_not_grow() -> None:
     level = LiveLevel()
     through(level, chunks(30, -30))
-    assert len(level._recent) == 125
+    assert len(level._recent) == ATTACK
