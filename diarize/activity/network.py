@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from jaxtyping import Float32, Float64
+from scipy.ndimage import maximum_filter1d
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard, VoiceCounts
@@ -43,6 +44,11 @@ ROWS = 8  # spans that the network hears at once
 HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
 LEAST_ODDS = 1e-3  # probability of silero-vad below which nothing is told apart
 ODDS_SCALE = 4.0  # brings log-odds to the order of one
+# Where silero-vad hears no speech for a second before and after, there is none: it has heard far
+# more music and noise than this network.
+NEAR = 50  # instants of 20 ms
+LEAST_HINT = math.log(0.1 / 0.9) / ODDS_SCALE  # a probability of a tenth
+NOBODY = np.array([1.0, 0.0, 0.0, 0.0], np.float32)
 
 
 class LogMelStream:
@@ -169,7 +175,10 @@ class SlidingCounter:
         hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
         device = self._counter.mean.device
         logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
-        return np.asarray(logits.softmax(dim=-1).cpu())
+        answers = np.array(logits.softmax(dim=-1).cpu())  # (rows, instants, 4)
+        loudest = maximum_filter1d(hints.reshape(len(hints), -1), 2 * NEAR + 1, axis=1)
+        answers[loudest < LEAST_HINT] = NOBODY
+        return answers
 
     def _forget(self) -> None:
         """Let go of what no further answer hears."""
