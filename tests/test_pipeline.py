@@ -13,8 +13,8 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 import diarize.embedding
-from diarize import clustering
-from diarize.activity import whole
+from diarize import cache, clustering
+from diarize.activity import SileroActivity, whole
 from diarize.audio import open_recording
 from diarize.cache import Cache
 from diarize.embedding import Knowledge, load_model, save_model
@@ -278,7 +278,7 @@ def test_speech_that_another_detector_found_is_not_taken(
     monkeypatch.setattr(SileroActivity, "__call__", detect)
     diarizer = Diarizer(model=tiny_weights, device="cpu", cache=Cache(tmp_path))
     for version, times in (("6.0", 1), ("6.0", 1), ("7.0", 2), ("6.0", 2)):
-        monkeypatch.setattr(diarize.cache, "version", lambda distribution, at=version: at)
+        monkeypatch.setattr(cache, "version", lambda distribution, at=version: at)
         diarizer(open_recording(talk, end=3.0))
         assert len(asked) == times
 

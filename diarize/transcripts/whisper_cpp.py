@@ -10,6 +10,8 @@ from diarize.errors import InputError
 from diarize.formats.lines import MAX_SECONDS
 from diarize.transcripts.passages import Passage, Transcript, Word, labelled
 
+_MOST = 1000 * MAX_SECONDS  # milliseconds
+
 
 def is_whisper_cpp(content: Mapping[str, Any]) -> bool:
     """Whether this is what a file of whisper.cpp holds."""
@@ -68,7 +70,7 @@ def _times(fields: Any) -> tuple[float, float]:
     for edge in ("from", "to"):
         value: Any = offsets.get(edge)
         # bool is an int to Python, and true is no time
-        if type(value) not in (int, float) or not 0 <= value <= 1000 * MAX_SECONDS:
+        if value is None or type(value) not in (int, float) or not 0 <= value <= _MOST:
             raise ValueError(f"'{edge}' of 'offsets' is no number of milliseconds")
         found.append(value / 1000)
     return found[0], max(found)
