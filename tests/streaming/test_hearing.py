@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.activity import NetworkActivity, SileroActivity
+from diarize.activity import NetworkActivity, SileroActivity, VoiceCounts
+from diarize.activity.counts import INSTANT
 from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.streaming.hearing import MOST_AHEAD, LiveCounter, LiveSilero, hear_live
@@ -50,6 +51,21 @@ def test_counts_are_those_of_a_recording_but_for_the_look_ahead(
     assert (counts.argmax(axis=1) != expected.argmax(axis=1)).mean() < differing
     speech, spoken = counts[:, 0] <= 0.5, expected[:, 0] <= 0.5
     assert (speech != spoken).mean() < differing / 2
+
+
+def test_regions_are_those_of_a_recording_with_these_counts() -> None:
+    """However the counts come; speech goes on below the probability with which it begins."""
+    options, rng = NetworkActivity(threshold=0.6), np.random.default_rng(0)
+    for _ in range(20):
+        silent = np.repeat(rng.uniform(size=40), rng.integers(1, 12, 40)).astype(np.float32)
+        counts = np.stack([silent, 1 - silent, 0 * silent, 0 * silent], axis=1)
+        live, seconds = LiveCounter(options, 0), len(counts) * INSTANT
+        for part in np.split(counts, np.sort(rng.integers(0, len(counts), 9))):
+            live._answer(part)
+        live.regions.finish(seconds)
+        found = np.array([(region.start, region.end) for region in live.regions.found])
+        expected = options.regions(VoiceCounts(0.0, counts), seconds)
+        assert found.reshape(-1, 2) == pytest.approx(expected)
 
 
 def test_with_all_that_follows_counts_are_those_of_a_recording(talk: Path) -> None:
