@@ -89,7 +89,7 @@ WindowOption = Annotated[
         min=0.5,
         max=5.0,
         help="Length of the windows that are clustered.",
-        show_default="as suits the model: 2.0",
+        show_default="that of the model, 2.0",
     ),
 ]
 
@@ -100,7 +100,7 @@ StepOption = Annotated[
         min=0.05,
         max=2.0,
         help="Distance between two of these windows.",
-        show_default="as suits the model: 0.5",
+        show_default="that of the model, 0.5",
     ),
 ]
 

@@ -47,11 +47,11 @@ def test_each_value_with_where_it_comes_from(
         "num_speakers": (4, "preset p"),
         "format": (["rttm"], str(file)),
         "min_gap": (1.0, str(file)),
-        "window": (2.0, "default"),
         "exclusive": (False, "default"),
     }
     assert {name: (values[name], origins[name]) for name in expected} == expected
     assert "# max_speakers: 20  # default\n" in result.out
+    assert "# window: that of the model, 2.0  # default\n" in result.out
     assert "# threshold = 0.7  # preset p\n" in result.out
     assert "audio" not in origins
 
