@@ -57,8 +57,8 @@ class Knowledge:
     fine_window: float = 1.4
     fine_step: float = 0.2
     scatter: Scatter = SCATTER
-    known: float = 0.5
-    same_person: float = 0.9
+    known: float = 0.9
+    same_person: float = 0.95
     sharpness: float = 10.0
     slope: float = 5.3
     offset: float = -2.3
