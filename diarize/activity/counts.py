@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from diarize.activity.regions import close_gaps, runs, with_hysteresis
+from diarize.activity.regions import ROUNDING, close_gaps, runs, with_hysteresis
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 LEAST = 1e-4  # probability below which nothing is told apart
@@ -97,7 +97,7 @@ class VoiceCounts:
         """
         found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
         found = close_gaps(found, min_silence)
-        found = found[found[:, 1] - found[:, 0] >= min_speech]
+        found = found[found[:, 1] - found[:, 0] >= min_speech - ROUNDING]
         return self.start + found
 
     def likeliest(self) -> Int64[np.ndarray, "n"]:

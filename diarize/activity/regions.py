@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
 
 
+ROUNDING = 1e-9  # seconds; what is as long as is asked for, but for rounding, is long enough
+
+
 def whole(recording: Recording, hook: Any = None) -> Float64[np.ndarray, "1 2"]:
     """Give a recording, or the part of it that is read, as one region; there is no progress."""
     return np.array([[recording.start, recording.start + recording.duration]])
@@ -45,7 +48,7 @@ def close_gaps(regions: Float64[np.ndarray, "m 2"], shortest: float) -> Float64[
     if not len(regions):
         return regions
     gaps = regions[1:, 0] - regions[:-1, 1]
-    apart = (gaps >= shortest) & (gaps > 0)
+    apart = (gaps >= shortest - ROUNDING) & (gaps > 0)
     return np.stack(
         [regions[np.append(True, apart), 0], regions[np.append(apart, True), 1]], axis=1
     )

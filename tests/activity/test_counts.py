@@ -104,6 +104,14 @@ def test_speech_is_where_nobody_is_improbable() -> None:
     assert regions(counts("")) == regions(counts("----")) == []
 
 
+def test_what_is_just_long_enough_is_so_everywhere() -> None:
+    """A tenth of a second is five instants, wherever they lie."""
+    for first in range(200):
+        voices = counts("-" * first + "1" * 5 + "-" * 10 + "1" * 5)
+        found = regions(voices, min_speech=0.1, min_silence=0.2)
+        assert found == [[first, first + 5], [first + 15, first + 20]]
+
+
 def test_the_likeliest_number() -> None:
     assert counts("-1231-").likeliest().tolist() == [0, 1, 2, 3, 1, 0]
 
