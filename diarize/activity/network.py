@@ -175,7 +175,7 @@ class SlidingCounter:
         hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
         device = self._counter.mean.device
         logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
-        answers = np.array(logits.softmax(dim=-1).cpu())  # (rows, instants, 4)
+        answers = logits.softmax(dim=-1).cpu().numpy().copy()  # (rows, instants, 4)
         loudest = maximum_filter1d(hints.reshape(len(hints), -1), 2 * NEAR + 1, axis=1)
         answers[loudest < LEAST_HINT] = NOBODY
         return answers
