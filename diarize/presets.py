@@ -14,7 +14,7 @@ from typing import Any
 
 from diarize.errors import InputError
 
-TIMELINE = ("switch", "overlap", "counts", "min_turn", "min_gap")
+TIMELINE = ("switch", "overlap", "min_turn", "min_gap")
 """Options of the timeline (`diarize.timeline.TimelineOptions`) that a preset may hold as well."""
 
 UNSETTLED = {"compose", "scatter", "random_state"}

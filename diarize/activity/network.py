@@ -47,7 +47,7 @@ ODDS_SCALE = 4.0  # brings log-odds to the order of one
 # Where silero-vad hears no speech for a second before and after, there is none: it has heard far
 # more music and noise than this network.
 NEAR = 50  # instants of 20 ms
-LEAST_HINT = math.log(0.1 / 0.9) / ODDS_SCALE  # a probability of a tenth
+LEAST_HINT = math.log(0.25 / 0.75) / ODDS_SCALE  # a probability of a quarter
 NOBODY = np.array([1.0, 0.0, 0.0, 0.0], np.float32)
 
 

@@ -72,7 +72,7 @@ def test_a_worker_hears_and_writes_nothing(
     topics, messages = zip(*worker.events, strict=True)
     assert set(topics) == {"run"}
     assert [message[:3] for message in messages] == [
-        ["key", "a", "embedding"], ["key", "a", "clustering"]
+        ["key", "a", "activity"], ["key", "a", "embedding"], ["key", "a", "clustering"]
     ]  # fmt: skip
 
 

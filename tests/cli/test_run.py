@@ -322,8 +322,7 @@ def test_defaults_are_those_of_the_library() -> None:
         "num_speakers": diarizer.n_speakers,
         "known_threshold": diarizer.known_threshold,
         "link_threshold": SAME,
-        **vars(TimelineOptions()),
-        "vad_threshold": SileroActivity().threshold,
+        **{k: v for k, v in vars(TimelineOptions()).items() if k != "counts"},
         "min_speech": SileroActivity().min_speech,
         "min_silence": SileroActivity().min_silence,
     }

@@ -80,7 +80,7 @@ def test_values_are_checked_as_those_of_the_command_line(
         ("seed = 1.5", "Invalid value for '--seed'"),
         ("window = 9", "--window"),
         ('channels = "two"', "channels two: not one of mix"),
-        ('vad = "silro"', "vad silro: not silero"),
+        ('vad = "silro"', "vad silro: not network, silero"),
         ('backend = "gcrr"', "there is no backend 'gcrr'"),
         ("num-speakers = 3\nmin-speakers = 5", "n_speakers=3 contradicts min_speakers=5"),
     ):
