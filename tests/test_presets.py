@@ -30,7 +30,7 @@ def test_every_shipped_preset_makes_an_estimator(name: str, tmp_path: Path) -> N
 
 
 def test_options_of_the_timeline_are_told_apart() -> None:
-    assert set(TIMELINE) == {field.name for field in fields(TimelineOptions)}
+    assert {*TIMELINE, "counts"} == {field.name for field in fields(TimelineOptions)}
     preset = Preset("p", "ckm", {"set_penalty": 0.1, "overlap": 0.2}, "From nowhere.")
     assert preset.clustering_params == {"set_penalty": 0.1}
     assert preset.timeline_params == {"overlap": 0.2}
