@@ -54,14 +54,14 @@ class Cache:
 
     def kept(self, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         """The array of a key; it is made and kept where there is none."""
-        return self.kept_all(key, lambda: {"values": make()})["values"]
+        return self.kept_all(key, "values", lambda: {"values": make()})["values"]
 
     def kept_all(
-        self, key: str, make: Callable[[], Mapping[str, np.ndarray]]
+        self, key: str, needed: str, make: Callable[[], Mapping[str, np.ndarray]]
     ) -> Mapping[str, np.ndarray]:
-        """The arrays of a key; they are made and kept where there are none."""
+        """The arrays of a key; they are made and kept where that of this name is missing."""
         found: Mapping[str, np.ndarray] | None = self.get(key)
-        if not found:
+        if found is None or needed not in found:
             found = make()
             self.put(key, found)
         return found

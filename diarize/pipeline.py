@@ -331,7 +331,9 @@ class Diarizer:
         if self.cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
             return Heard.of(activity(recording, hook))
         key = cache_key("heard", content, activity.identity)
-        made = self.cache.kept_all(key, lambda: Heard.of(activity(recording, hook)).arrays())
+        made = self.cache.kept_all(
+            key, "regions", lambda: Heard.of(activity(recording, hook)).arrays()
+        )
         return Heard.from_arrays(made)
 
 

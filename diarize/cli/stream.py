@@ -80,7 +80,7 @@ def stream(
             metavar="SECONDS",
             min=0.0,
             max=60.0,
-            help="From sound to line, at most; from 0.7 on, at low rates from more. Below 1.3 "
+            help="From sound to line, at most; from 0.8 on, at low rates from more. Below 1.3 "
             "the network hears less of what follows.",
         ),
     ] = 2.0,

@@ -134,7 +134,8 @@ class Trainer:
             group["lr"] = self.rate(self.step) * group["factor"]
         batch = batch.to(self.device)
         model = self.model.train()
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16, self.config.bf16):
+        kind = torch.device(self.device).type
+        with torch.autocast(kind, torch.bfloat16, self.config.bf16 and runs_bf16(kind)):
             flat = model(batch.features)
         vectors = flat.float().unflatten(0, batch.known.shape)
         wanted = None
@@ -239,6 +240,11 @@ class Trainer:
             weights = {k.removeprefix(BEST): v for k, v in tensors.items() if k.startswith(BEST)}
             kept = {name: value.cpu() for name, value in weights.items()}
             self.best = Best(**json.loads(about["best"]), weights=kept)
+
+
+def runs_bf16(kind: str) -> bool:
+    """Whether an LSTM runs in bfloat16 there: on processors without it, it is an error."""
+    return kind != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def train(

@@ -29,7 +29,7 @@ from diarize.mixing.voices import LOUDNESS, Voices
 from diarize.training.development import make_episodes, set_accuracy
 from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.loop import LoopConfig, Trainer
+from diarize.training.loop import LoopConfig, Trainer, runs_bf16
 from diarize.training.losses import compose_all, reference_rounds, set_index
 from diarize.training.rendering import Acoustics, Renderer
 from diarize.training.shifts import SHIFTS
@@ -161,7 +161,8 @@ class ConsistentTrainer(TrialTrainer):
     def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """One minus the cosine between the two."""
         assert isinstance(batch, BatchWithParts)
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16, self.config.bf16):
+        kind = torch.device(self.device).type
+        with torch.autocast(kind, torch.bfloat16, self.config.bf16 and runs_bf16(kind)):
             alone = self.model(batch.parts)
         a, b = alone.float().unflatten(0, (-1, 2)).unbind(1)
         mixed = vectors[:, batch.pairs].flatten(0, 1)

@@ -66,10 +66,11 @@ def test_folders_and_parts_of_them(tmp_path):
         ("x:2/2", r"x:2/2: parts of 2 are numbered from 0 to 1"),
         ("x:1/2", "no turns to replay in .*x"),
         ("no", "no"),
-        (".", r"no \.rttm file in this folder"),
+        ("empty", r"no \.rttm file in this folder"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(tmp_path, name, reason):
     write(tmp_path / "x", "a")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=reason):
         find_talks([str(tmp_path / name)])
