@@ -21,7 +21,7 @@ from diarize.diarization import Diarization
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import KNOWN, Voiceprints, voiceprints
+from diarize.voiceprints import Voiceprints, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -56,7 +56,7 @@ class Diarizer:
             None: those that suit the model.
         timeline: how turns are made of windows.
         known_threshold: least probability, between 0 and 1, that a speaker is the known voice whose
-            name he gets.
+            name he gets; None: that of the model.
         cache: where detected speech and vectors are kept by the content of a recording, so that
             another clustering of it takes its own time only; None: nowhere.
     """
@@ -75,7 +75,7 @@ class Diarizer:
     window: float | None = None
     step: float | None = None
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
-    known_threshold: float = KNOWN
+    known_threshold: float | None = None
     cache: Cache | None = None
     _loaded: dict[tuple[str, str], CompositionalEmbedding] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -270,7 +270,10 @@ class Diarizer:
         least = self.n_speakers or self.min_speakers or 0
         found = decode_turns(embedded, estimator, self.timeline, least)
         if known is not None:
-            found = found.named_after(known, self.known_threshold)
+            least_sure = self.known_threshold
+            found = found.named_after(
+                known, self.knowledge.known if least_sure is None else least_sure
+            )
         if not embedded.corrections.claims:
             return found
         most = self.n_speakers or self.max_speakers

@@ -14,7 +14,7 @@ from pyannote.core import Annotation, Segment
 
 import diarize.embedding
 from diarize import cache, clustering
-from diarize.activity import SileroActivity, whole
+from diarize.activity import NetworkActivity, whole
 from diarize.audio import open_recording
 from diarize.cache import Cache
 from diarize.embedding import Knowledge, load_model, save_model
@@ -229,7 +229,7 @@ def test_voices_are_known_at_the_threshold_of_the_model(
     known = Voiceprints(tuple(f"n{i}" for i in range(len(heard.names))), heard.centroids)
     assert set(diarizer.diarize(talk, known=known).voices.names) == set(known.names)
     model = load_model(diarizer.model)
-    model.knowledge = Knowledge(known=1.01)
+    model.knowledge = Knowledge(known=0.9999999)
     save_model(model, tmp_path / "other.safetensors")
     strict = replace(diarizer, model=tmp_path / "other.safetensors")
     assert strict.diarize(talk, known=known).voices.names == heard.names
@@ -269,13 +269,13 @@ def test_speech_that_another_detector_found_is_not_taken(
     tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    found = SileroActivity.__call__
+    found = NetworkActivity.__call__
 
-    def detect(self: SileroActivity, recording: Any, hook: Any = None) -> Any:
+    def detect(self: NetworkActivity, recording: Any, hook: Any = None) -> Any:
         asked.append(recording.uri)
         return found(self, recording, hook)
 
-    monkeypatch.setattr(SileroActivity, "__call__", detect)
+    monkeypatch.setattr(NetworkActivity, "__call__", detect)
     diarizer = Diarizer(model=tiny_weights, device="cpu", cache=Cache(tmp_path))
     for version, times in (("6.0", 1), ("6.0", 1), ("7.0", 2), ("6.0", 2)):
         monkeypatch.setattr(cache, "version", lambda distribution, at=version: at)

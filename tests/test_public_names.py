@@ -8,7 +8,9 @@ import pytest
 
 PUBLIC = {
     "diarize": "Diarizer StreamingDiarizer __version__",
-    "diarize.activity": "SileroActivity clip_regions measure_level whole",
+    "diarize.activity": (
+        "Heard NetworkActivity SileroActivity VoiceCounts clip_regions measure_gain whole"
+    ),
     "diarize.audio": "SAMPLE_RATE Recording open_recording",
     "diarize.clustering": "BACKENDS describe make",
     "diarize.clustering.dpgmm": "DPGMM NIW",
