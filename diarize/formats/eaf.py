@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import quote
 from xml.etree import ElementTree
 
 from pyannote.core import Annotation
@@ -44,7 +43,7 @@ def eaf_text(annotation: Annotation, media: Path | None = None) -> str:
             "MEDIA_DESCRIPTOR",
             MEDIA_URL=media.absolute().as_uri(),
             MIME_TYPE="audio/x-wav" if media.suffix.lower() == ".wav" else "audio/*",
-            RELATIVE_MEDIA_URL=f"./{quote(media.name)}",
+            RELATIVE_MEDIA_URL="./" + media.absolute().as_uri().rpartition("/")[2],
         )
     order = ElementTree.SubElement(root, "TIME_ORDER")
     number = 0
