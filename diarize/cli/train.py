@@ -24,10 +24,11 @@ def _train() -> None:
 @app.command()
 def embedding(
     speech: Annotated[
-        Path,
+        list[Path],
         typer.Option(
             metavar="DIR",
-            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
+            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker; "
+            "may repeat.",
         ),
     ],
     out: Annotated[
@@ -51,9 +52,15 @@ def embedding(
     unlabelled: Annotated[
         Path | None, typer.Option(metavar="DIR", help="More single-speaker files, without names.")
     ] = None,
-    noise: Annotated[
+    rooms: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Recordings of noise.", show_default="synthetic"),
+        typer.Option(metavar="DIR", help="Measured responses of rooms.", show_default="synthetic"),
+    ] = None,
+    noise: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
+        ),
     ] = None,
     teacher: Annotated[
         bool,
@@ -135,7 +142,8 @@ def embedding(
         speech=speech,
         split=split,
         unlabelled=unlabelled,
-        noise=noise,
+        rooms=rooms,
+        noise=noise or [],
         development=dev_split,
         pool=pool or [],
         shifts=shifts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
@@ -41,7 +41,7 @@ def impulse_response(
         tail[early] += rng.standard_normal(6) * 3 * 10 ** (-3 * early / SAMPLE_RATE / room)
         energy = np.square(tail).sum()
         response[DIRECT + 1 :] = tail * np.sqrt(10 ** (-distance_db / 10) / energy)
-    return _microphone(rng, response).astype(np.float32)
+    return through_microphone(rng, response).astype(np.float32)
 
 
 def through_response(
@@ -60,9 +60,12 @@ def through_response(
     return heard[..., DIRECT : DIRECT + samples.shape[-1]].astype(np.float32)
 
 
-def _microphone(rng: np.random.Generator, response: np.ndarray) -> np.ndarray:
-    """Filter a response by a random smooth gain curve over frequency."""
-    frequencies = np.fft.rfftfreq(len(response), 1 / SAMPLE_RATE)
+def through_microphone(
+    rng: np.random.Generator, response: Float[np.ndarray, "*places taps"]
+) -> Float[np.ndarray, "*places taps"]:
+    """Filter responses by one random smooth gain curve over frequency."""
+    taps = response.shape[-1]
+    frequencies = np.fft.rfftfreq(taps, 1 / SAMPLE_RATE)
     octaves = np.log2(np.maximum(frequencies, 60.0) / 1000.0)
     knots = np.linspace(-4.2, 3.0, 7)
     decibels = rng.uniform(-2.5, 2.5) * octaves + np.interp(octaves, knots, rng.normal(0, 2.5, 7))
@@ -71,9 +74,7 @@ def _microphone(rng: np.random.Generator, response: np.ndarray) -> np.ndarray:
         decibels -= 24 * np.maximum(0, np.log2(300 / np.maximum(frequencies, 20)))
     # The curve has no phase, so its response is symmetric around DIRECT; what would wrap is
     # negligible.
-    return np.fft.irfft(
-        np.fft.rfft(response) * 10 ** (np.clip(decibels, -60, 20) / 20), len(response)
-    )
+    return np.fft.irfft(np.fft.rfft(response) * 10 ** (np.clip(decibels, -60, 20) / 20), taps)
 
 
 def room_bank(

@@ -58,6 +58,24 @@ def find_utterances(
     return utterances
 
 
+def utterances_of(
+    folders: Sequence[str | Path], split: str | Sequence[str] | None = None
+) -> list[Utterance]:
+    """List the utterances of several speech folders, as `find_utterances` does for one.
+
+    Raises:
+        InputError: as `find_utterances`, or one name for speakers of two folders.
+    """
+    found = [find_utterances(folder, split) for folder in folders]
+    seen: dict[str, str | Path] = {}
+    for folder, utterances in zip(folders, found, strict=True):
+        for name in {u.speaker for u in utterances}:
+            if name in seen:
+                raise InputError(f"{folder}: speaker {name} is also in {seen[name]}")
+        seen |= dict.fromkeys((u.speaker for u in utterances), folder)
+    return [u for utterances in found for u in utterances]
+
+
 def _from_table(table: Path, splits: Sequence[str] | None) -> list[Utterance]:
     with table.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))

@@ -19,7 +19,7 @@ from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.replay import Replay
 from diarize.mixing.rooms import draw_rooms
-from diarize.mixing.speech import Utterance, find_utterances
+from diarize.mixing.speech import Utterance, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
@@ -101,7 +101,7 @@ def train_activity(
     _same_recipe(recipe, folder)
     talks = find_talks(recipe.turns)
     noises = [sound for noise in recipe.noise for sound in read_noises(noise)]
-    utterances = _utterances(recipe, recipe.split)
+    utterances = utterances_of(recipe.speech, recipe.split)
     rooms = draw_rooms(np.random.default_rng(recipe.seed), recipe.rooms, ROOMS)
     begun = (folder / "recipe.json").is_file()
     development = None
@@ -156,10 +156,6 @@ def _begin(
     return trainer
 
 
-def _utterances(recipe: ActivityRecipe, split: str | None) -> list[Utterance]:
-    return [u for folder in recipe.speech for u in find_utterances(folder, split)]
-
-
 def _collect(utterances: Sequence[Utterance], folder: Path, hook: Hook | None) -> None:
     """Keep each voice with its own pauses and, at several speeds, with short ones."""
     paused = collect_voices(utterances, (1.0,), hook, PAUSE)
@@ -171,7 +167,7 @@ def _render_development(
 ) -> None:
     """Render the chunks by which weights are judged."""
     talks = find_talks(recipe.development_turns)
-    voices = collect_voices(_utterances(recipe, recipe.development), (1.0,), hook)
+    voices = collect_voices(utterances_of(recipe.speech, recipe.development), (1.0,), hook)
     rooms = draw_rooms(np.random.default_rng(DEVELOPMENT_SEED), recipe.rooms, ROOMS)
     replay = Replay(talks, voices, rooms, noises, seed=DEVELOPMENT_SEED)
     path.parent.mkdir(parents=True, exist_ok=True)

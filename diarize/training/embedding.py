@@ -23,7 +23,7 @@ from diarize.embedding import (
 from diarize.errors import InputError
 from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
-from diarize.mixing.speech import Utterance, audio_files, find_utterances
+from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, Voices, collect_voices
 from diarize.training.development import (
     SPEAKERS,
@@ -34,6 +34,7 @@ from diarize.training.episodes import EpisodeConfig, EpisodeMaker
 from diarize.training.knowledge import measured
 from diarize.training.loop import LoopConfig, Report, Trainer, train
 from diarize.training.processes import join_processes
+from diarize.training.rendering import training_rooms
 
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150
@@ -47,10 +48,11 @@ class Recipe:
     """All that a training is made of.
 
     Attributes:
-        speech: folder of single-speaker speech.
-        split: value of the table's `split` column to train on; None: everything.
+        speech: folders of single-speaker speech.
+        split: value of the tables' `split` column to train on; None: everything.
         unlabelled: folder of single-speaker files without names, each taken as a voice of its own.
-        noise: folder of noise recordings.
+        rooms: folder of measured responses; None: made rooms alone.
+        noise: folders of noise recordings.
         development: split on which set accuracy is reported, and by whose figures the best weights
             are kept; None: none, and the last are.
         pool: corpora whose names begin with one of these are reported together.
@@ -61,10 +63,11 @@ class Recipe:
         seed: of weights and mixtures.
     """
 
-    speech: Path
+    speech: Sequence[Path]
     split: str | None = None
     unlabelled: Path | None = None
-    noise: Path | None = None
+    rooms: Path | None = None
+    noise: Sequence[Path] = ()
     development: str | None = None
     pool: Sequence[str] = ()
     shifts: bool = False
@@ -109,14 +112,15 @@ def train_embedding(
     with join_processes(pick_device(device)) as (processes, own_device):
         _same_recipe(recipe, folder)
         start = None if recipe.start is None else load_model(recipe.start)
-        noises = read_noises(recipe.noise) if recipe.noise else []
+        noises = [sound for folder_ in recipe.noise for sound in read_noises(folder_)]
         development = _development(recipe, hook) if processes.first else {}
         if processes.first:
             voices = _voices(recipe, folder, hook)
         processes.wait()
         if not processes.first:  # the first one has written them down
             voices = Voices.load(folder / "voices")
-        maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed)
+        rooms = training_rooms(recipe.rooms, recipe.seed)
+        maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed, rooms)
         torch.manual_seed(recipe.seed)
         model = CompositionalEmbedding(recipe.model if start is None else start.config)
         trainer = Trainer(model, recipe.loop, own_device, processes)
@@ -191,12 +195,13 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
         raise InputError("the teacher is not installed: pip install 'diarize-sets[teacher]'")
     if recipe.shifts and find_spec("parselmouth") is None:
         raise InputError("what shifts voices is not installed: pip install 'diarize-sets[shifts]'")
-    named = find_utterances(recipe.speech, recipe.split)
+    named = utterances_of(recipe.speech, recipe.split)
     unnamed = [] if recipe.unlabelled is None else _unnamed(recipe.unlabelled)
     speakers = len({utterance.speaker for utterance in named + unnamed})
     if speakers < recipe.episodes.speakers:
         raise InputError(
-            f"{recipe.speech}: {speakers} speakers, but {recipe.episodes.speakers} meet in training"
+            f"{', '.join(map(str, recipe.speech))}: {speakers} speakers, but "
+            f"{recipe.episodes.speakers} meet in training"
         )
     voices = collect_voices(named, hook=hook)
     unchanged = voices[np.arange(SPEEDS.index(1.0), len(voices), len(SPEEDS))]
@@ -227,7 +232,7 @@ def _unnamed(folder: Path) -> list[Utterance]:
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
     if recipe.development is None:
         return {}
-    utterances = find_utterances(recipe.speech, recipe.development)
+    utterances = utterances_of(recipe.speech, recipe.development)
     return development_episodes(utterances, recipe.pool, DEVELOPMENT_EPISODES, hook)
 
 

@@ -56,7 +56,7 @@ class EpisodeConfig:
     starts: int = 6
     changes: int = 6
     unanswered: float = 0.35
-    seconds: tuple[float, ...] = (1.2, 1.6, 2.0, 2.0, 2.5)
+    seconds: tuple[float, ...] = (0.5, 0.7, 1.0, 1.4, 2.0, 2.0, 2.5)
     same_corpus: float = 0.95
     alike: float = 0.4
     acoustics: Acoustics = field(default_factory=Acoustics)
@@ -105,10 +105,15 @@ class EpisodeMaker(torch.utils.data.Dataset):
     """Item t is the batch of step t."""
 
     def __init__(
-        self, voices: Voices, noises: list[np.ndarray], config: EpisodeConfig, seed: int
+        self,
+        voices: Voices,
+        noises: list[np.ndarray],
+        config: EpisodeConfig,
+        seed: int,
+        rooms: Float[np.ndarray, "rooms places taps"] | None = None,
     ) -> None:
         self.voices, self.config, self.seed = voices, config, seed
-        self.renderer = Renderer(voices, noises, config.acoustics, config.labelled, seed)
+        self.renderer = Renderer(voices, noises, config.acoustics, config.labelled, seed, rooms)
 
     def __getitem__(self, step: int) -> Batch:
         rng = np.random.default_rng([self.seed, 2, step])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,13 +13,17 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 
 from diarize.audio import SAMPLE_RATE
-from diarize.mixing.acoustics import coloured_noise, room_bank
+from diarize.mixing.acoustics import coloured_noise, room_bank, through_microphone
+from diarize.mixing.channel import through_codec, through_telephone
+from diarize.mixing.rooms import measured_rooms
 from diarize.mixing.voices import FULL_SCALE, Voices
 
 SOURCES = 3  # voices that one window can hold at most
 FADE = SAMPLE_RATE // 100  # samples over which a voice that starts or stops in a window is faded
 LEVEL = (-32.0, -18.0)  # decibels of full scale, root mean square of a window
-ROOMS = 48  # rooms with a microphone, each with `SOURCES` places
+ROOMS = 48  # made rooms with a microphone, each with `SOURCES` places
+MICROPHONES = 2  # through which each measured room is heard
+RESPONSE = 0.5  # seconds of a measured response that are kept
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class Acoustics:
         one_place: share of episodes that are one recording instead: one room and microphone for all
             windows, in which every voice keeps its place; `one_place_rooms` of them have one.
         noisy: share of windows with noise, at `snr` decibels.
+        coded: share of episodes whose windows went through a telephone or a lossy codec.
+        telephone: share of these that were the telephone.
     """
 
     gain: float = 3.0
@@ -39,6 +47,8 @@ class Acoustics:
     one_place_rooms: float = 0.6
     noisy: float = 0.6
     snr: tuple[float, float] = (3.0, 30.0)
+    coded: float = 0.25
+    telephone: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,8 @@ class Renderer:
         noises: recordings of noise; synthetic noise comes beside them.
         acoustics: shares and levels.
         labelled: share of each voice's speech, its beginning, of which it is known whose it is.
-        seed: of the rooms.
+        seed: of the made rooms, where none are given.
+        rooms: responses of rooms with their places; None: made ones.
     """
 
     def __init__(
@@ -75,10 +86,11 @@ class Renderer:
         acoustics: Acoustics,
         labelled: float,
         seed: int,
+        rooms: Float[np.ndarray, "rooms places taps"] | None = None,
     ) -> None:
         self.voices, self.noises = voices, noises
         self.acoustics, self.labelled = acoustics, labelled
-        self.bank = torch.from_numpy(room_bank(np.random.default_rng([seed, 1]), ROOMS, SOURCES))
+        self.bank = torch.from_numpy(training_rooms(None, seed) if rooms is None else rooms)
         self._spectra: dict[int, Tensor] = {}
 
     def render(
@@ -107,8 +119,17 @@ class Renderer:
         for row in np.flatnonzero(rng.random(b) < config.noisy).tolist():
             snr = rng.uniform(*config.snr)
             audio[row].add_(self._noise(rng, n), alpha=float(power[row] * 10 ** (-snr / 20)))
+        for windows in np.split(np.arange(b), episodes):
+            if rng.random() < config.coded:
+                self._code(rng, audio[windows[0] : windows[-1] + 1])
         level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power
         return audio.mul_(torch.from_numpy(level.astype(np.float32))[:, None])
+
+    def _code(self, rng: np.random.Generator, audio: Float[Tensor, "windows samples"]) -> None:
+        """Send all windows of an episode one after the other down one line, in place."""
+        line = through_telephone if rng.random() < self.acoustics.telephone else through_codec
+        joined = audio.numpy().reshape(-1)
+        audio.copy_(torch.from_numpy(line(joined, rng)).reshape(audio.shape))
 
     def speech(self, voice: int, known: bool, n: int) -> tuple[int, int]:
         """Where a voice's speech lies that is labelled, or the rest; all of it where all is."""
@@ -150,12 +171,15 @@ class Renderer:
             episodes: number of episodes.
         """
         config, n = self.acoustics, stretches.shape[1]
-        wet, room = rng.random(len(voice)) < config.rooms, rng.integers(ROOMS, size=len(voice))
+        wet, room = (
+            rng.random(len(voice)) < config.rooms,
+            rng.integers(len(self.bank), size=len(voice)),
+        )
         places = np.broadcast_to(np.arange(SOURCES), voice.shape).copy()
         for windows in np.split(np.arange(len(voice)), episodes):
             if rng.random() < config.one_place:
                 wet[windows] = rng.random() < config.one_place_rooms
-                room[windows] = rng.integers(ROOMS)
+                room[windows] = rng.integers(len(self.bank))
                 # Of the row that stands for no voice nothing is heard.
                 places[windows] = rng.integers(SOURCES, size=len(self.voices) + 1)[voice[windows]]
         heard = wet[where[:, 0]]
@@ -181,6 +205,27 @@ class Renderer:
         offset = rng.integers(max(1, len(noise) - n))
         piece = np.resize(noise[offset : offset + n], n)
         return torch.from_numpy(piece / max(float(piece.std()), 1e-2))
+
+
+def training_rooms(measured: Path | None, seed: int) -> Float[np.ndarray, "rooms places taps"]:
+    """Rooms with microphones: made ones and, where there is a folder of responses, those too."""
+    rng = np.random.default_rng([seed, 1])
+    bank = room_bank(rng, ROOMS, SOURCES)
+    if measured is None:
+        return bank
+    taps = round(RESPONSE * SAMPLE_RATE)
+    heard = [
+        through_microphone(rng, _to(room, taps))
+        for room in measured_rooms(measured, rng, SOURCES)
+        for _ in range(MICROPHONES)
+    ]
+    return np.concatenate([_to(bank, taps), heard]).astype(np.float32)
+
+
+def _to(responses: np.ndarray, taps: int) -> np.ndarray:
+    """Cut off or pad with silence."""
+    kept = responses[..., :taps]
+    return np.pad(kept, [(0, 0)] * (kept.ndim - 1) + [(0, taps - kept.shape[-1])])
 
 
 def fade(stretch: np.ndarray, begin: int, end: int) -> None:
