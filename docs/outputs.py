@@ -19,6 +19,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[1]
 PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
 PLACE = re.compile(r"(<!-- output: (\S+) -->\n+```\n)(.*?)(```)", re.DOTALL)
+CLIPS = {"anna": (1.0, 5.5), "ben": (6.3, 11.5)}  # seconds in which two of the voices speak alone
 # Under the first line of RTTM, whose columns are as wide as long as times have as many digits.
 COLUMNS = """\
         |            | |     |               |
@@ -35,14 +36,37 @@ def outputs() -> dict[str, str]:
         _, summary = said("run", audio, "--out", found)
         lines = Path(found).read_text(encoding="utf-8").splitlines(keepends=True)
         score, _ = said("score", truth, found)
+        clips = [f"{name}={part_of(audio, folder, name, *span)}" for name, span in CLIPS.items()]
+        known = [word for clip in clips for word in ("--known", clip)]
+        _, notes = said(
+            "run", audio, "--end", "30", *known, "--out", os.path.join(folder, "b.rttm")
+        )
     live, _ = said("stream", audio, "--speed", "max", "--latency", "1", "--format", "jsonl")
     return {
         "rttm": lines[0] + COLUMNS,
         "overlap": "".join(next(overlapping(lines))),
         "summary": summary,
         "score": "\n".join(line.rstrip() for line in score.strip("\n").splitlines()) + "\n",
+        "known": "".join(
+            line.replace(str(REPOSITORY) + os.sep, "")
+            for line in notes.splitlines(keepends=True)
+            if "similarity" in line
+        ),
         "stream": shortened(live.splitlines(keepends=True)),
     }
+
+
+def part_of(audio: str, folder: str, name: str, start: float, end: float) -> str:
+    """A clip, cut out of a recording."""
+    import numpy as np
+    import soundfile
+
+    from diarize.audio import SAMPLE_RATE, open_recording
+
+    path = os.path.join(folder, f"{name}.wav")
+    blocks = open_recording(audio, start=start, end=end).blocks()
+    soundfile.write(path, np.concatenate(list(blocks)), SAMPLE_RATE)
+    return path
 
 
 def said(*arguments: str) -> tuple[str, str]:

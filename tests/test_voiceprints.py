@@ -117,9 +117,11 @@ def test_what_was_found_is_told_and_what_was_nearly_found() -> None:
     assert (one.speaker, one.voice, one.same) == ("a", "a", True)
     assert one.similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
     assert one.probability == pytest.approx(chance(one.similarity), abs=1e-6)
-    assert str(one).startswith("a is a (similarity 1.00, probability ")
+    assert str(one).startswith("a sounds like a (similarity 1.00, probability ")
     assert (other.speaker, other.voice, other.same) == ("x", "b", False)
-    assert str(other).startswith("x is most like b, but not enough (similarity 0.67, probability ")
+    assert str(other).startswith(
+        "x sounds most like b, but not enough (similarity 0.67, probability "
+    )
     nobody = Voiceprints()
     assert matches(found, nobody, str.__eq__) == matches(nobody, known, str.__eq__) == []
 

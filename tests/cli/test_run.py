@@ -338,10 +338,10 @@ def test_a_known_voice_is_called_by_name(
     options = ["--vad", "none", "--num-speakers", 1, "--known", f"anna={talk}"]
     result = run(talk, *options)
     assert result.out == "SPEAKER talk 1 0.000 12.000 <NA> <NA> anna <NA> <NA>\n"
-    assert "talk.wav: anna is anna (similarity 1.00, probability 1.00)\n" in result.err
+    assert "talk.wav: anna sounds like anna (similarity 1.00, probability 1.00)\n" in result.err
     sure = run(talk, *options, "--known-threshold", 0.9999999)
     assert "SPEAKER_00" in sure.out
-    assert "SPEAKER_00 is most like anna, but not enough (similarity 1.00, " in sure.err
+    assert "SPEAKER_00 sounds most like anna, but not enough (similarity 1.00, " in sure.err
     part = ["--start", 7, "--end", 9.5]
     twice = run(talk, *options, "--known", f"anna={write_tone()}", *part)
     assert twice.out == "SPEAKER talk 1 7.000 2.500 <NA> <NA> anna <NA> <NA>\n"
@@ -422,9 +422,9 @@ def test_one_person_has_one_name_in_all_recordings(
     assert exported.uris == tuple("aabbc")
     assert exported.seconds.tolist() == [1.0] * 5
     said = "(similarity 1.00, probability 1.00)"
-    assert f"a.wav: SPEAKER_00 is SPEAKER_00 of c {said}\n" in result.err
-    assert f"b.wav: SPEAKER_01 is SPEAKER_01 of a {said}\n" in result.err
-    assert "b.wav: SPEAKER_02 is most like SPEAKER_00 of a, but not enough" in result.err
+    assert f"a.wav: SPEAKER_00 sounds like SPEAKER_00 of c {said}\n" in result.err
+    assert f"b.wav: SPEAKER_01 sounds like SPEAKER_01 of a {said}\n" in result.err
+    assert "b.wav: SPEAKER_02 sounds most like SPEAKER_00 of a, but not enough" in result.err
     for option in (["--link-threshold", 0.9999999], ["--link-threshold", 1e-15]):
         run(*tones, "--link-speakers", *option, "--out", out)
         names = {name for names in speakers_of(out).values() for name in names}
