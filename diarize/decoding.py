@@ -20,12 +20,13 @@ from diarize.corrections.speakers import correct_speakers
 from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, annotate, name_turns, tracks, turns
-from diarize.voiceprints import KNOWN, Match, Voiceprints, matches, name_speakers, voiceprints
+from diarize.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
 
     from diarize.embedding import Knowledge
+    from diarize.scatter import Likeness
 
 
 @dataclass(frozen=True)
@@ -91,20 +92,20 @@ class Decoded:
         """The turns by name."""
         return annotate(self.turns, uri, self.names)
 
-    def named_after(self, known: Voiceprints, threshold: float = KNOWN) -> Decoded:
+    def named_after(self, known: Voiceprints, likeness: Likeness) -> Decoded:
         """Call speakers who sound like known voices by their names.
 
         Args:
             known: the voices.
-            threshold: least probability that two are one person.
+            likeness: of the embedding, and the least probability that two are one person.
         """
         found = voiceprints(self.annotation(""), self.cells, self.vectors)
-        (called,) = name_speakers([found], known, threshold)
+        (called,) = name_speakers([found], known, likeness)
         now = replace(found, names=tuple(called[name] for name in found.names))
         return replace(
             self,
             names={n: called[name] for n, name in self.names.items()},
-            matches=tuple(matches(now, known, eq)),
+            matches=tuple(matches(now, known, eq, likeness)),
         )
 
     def confidence(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.embedding import CompositionalEmbedding, Knowledge
+    from diarize.scatter import Likeness
 
 Hook = Callable[[str, float, float], None]
 Activity = Callable[..., Heard | Float64[np.ndarray, "m 2"]]
@@ -136,6 +137,14 @@ class Diarizer:
             InputError: there is no such model, or it is damaged.
         """
         return self._model()[0].knowledge
+
+    @property
+    def likeness(self) -> Likeness:
+        """From the likeness of two voices to one person: the model's, but for `known_threshold`."""
+        likeness = self.knowledge.likeness
+        if self.known_threshold is None:
+            return likeness
+        return replace(likeness, known=self.known_threshold)
 
     def prepare(self) -> None:
         """Check all options and load the model; otherwise the first recording does so.
@@ -270,10 +279,7 @@ class Diarizer:
         least = self.n_speakers or self.min_speakers or 0
         found = decode_turns(embedded, estimator, self.timeline, least)
         if known is not None:
-            least_sure = self.known_threshold
-            found = found.named_after(
-                known, self.knowledge.known if least_sure is None else least_sure
-            )
+            found = found.named_after(known, self.likeness)
         if not embedded.corrections.claims:
             return found
         most = self.n_speakers or self.max_speakers

@@ -1,4 +1,4 @@
-"""How vectors of one speaker scatter, where that is known beforehand.
+"""How vectors of one speaker scatter and how alike two are, where that is known beforehand.
 
 An embedding knows it of its own vectors and brings it with its weights; a clustering is told, and
 knows of no embedding.
@@ -61,3 +61,32 @@ class Scatter:
         numbers = (self.variance, self.dimension, self.rows_per_observation, self.most_rows or 1)
         if not all(0 < number < np.inf for number in numbers):
             raise ValueError(f"numbers of a scatter must be finite and above 0, got {numbers}")
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """What the cosine of two centroids says of whether they are one person's.
+
+    The log odds, if that is as probable as not beforehand, are offset + cosine * (the cosine) +
+    scarcity * (1 / seconds of speech of the one + 1 / seconds of the other): the less speech a
+    voice rests on, the less alike are two of one person, and two of two persons.
+
+    Attributes:
+        offset, cosine, scarcity: factors. Fitted to speakers found in conversations of dev-a, and
+            their clips, by `recipes/conversations/known_voices.py`, as the thresholds were.
+        known: least probability that a speaker is the person of some clips.
+        same_person: least probability that speakers found in two recordings are one person.
+    """
+
+    offset: float = -15.58
+    cosine: float = 22.75
+    scarcity: float = 3.54
+    known: float = 0.9
+    same_person: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not all(np.isfinite(number) for number in vars(self).values()):
+            raise ValueError("a likeness that is not finite")
+        for least in (self.known, self.same_person):
+            if not 0 < least < 1:
+                raise ValueError(f"the least probability of one person is no {least}")

@@ -16,21 +16,12 @@ from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import expit, logit
 
 from diarize.clustering.assignment import to_sphere
-from diarize.errors import InputError
+from diarize.scatter import Likeness
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-# The log odds that two voices are one person's, if that is as probable as not beforehand:
-# OFFSET + COSINE * cosine + FEW * (1 / seconds of the one + 1 / seconds of the other). The less
-# speech a voice rests on, the less alike are two of one person, and two of two persons.
-# Fitted to speakers found in conversations of dev-a, and their clips, by
-# recipes/conversations/known_voices.py; RESULTS.md there has the error rates.
-OFFSET, COSINE, FEW = -15.58, 22.75, 3.54
-# From this probability on two voices are taken for one person's: `KNOWN` of clips and of a speaker
-# found in a recording, `SAME` of speakers found in two recordings. Chosen there, too.
-KNOWN = 0.9
-SAME = 0.95
+SHIPPED = Likeness()  # of the embedding that ships
 
 SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
 
@@ -103,21 +94,20 @@ def join(voices: Sequence[Voiceprints]) -> Voiceprints:
     )
 
 
-def log_odds(a: Voiceprints, b: Voiceprints) -> Float64[np.ndarray, "n m"]:
+def log_odds(
+    a: Voiceprints, b: Voiceprints, likeness: Likeness = SHIPPED
+) -> Float64[np.ndarray, "n m"]:
     """Say of all pairs how probable it is that they are one person's voices; 0: as not."""
     cosines = a.centroids.astype(np.float64) @ b.centroids.T
-    return OFFSET + COSINE * cosines + FEW * (a.scarcity[:, None] + b.scarcity)
-
-
-def _least(threshold: float) -> float:
-    """The log odds of a threshold."""
-    if not 0 < threshold < 1:
-        raise InputError(f"the least probability of one voice is between 0 and 1, not {threshold}")
-    return float(logit(threshold))
+    scarcity = a.scarcity[:, None] + b.scarcity
+    return likeness.offset + likeness.cosine * cosines + likeness.scarcity * scarcity
 
 
 def matches(
-    found: Voiceprints, others: Voiceprints, same: Callable[[str, str], bool]
+    found: Voiceprints,
+    others: Voiceprints,
+    same: Callable[[str, str], bool],
+    likeness: Likeness = SHIPPED,
 ) -> list[Match]:
     """Find the voice that each speaker is, or else that which is most like his.
 
@@ -125,10 +115,11 @@ def matches(
         found: speakers of a recording.
         others: voices known, or of other recordings.
         same: whether a speaker is taken for one of these.
+        likeness: of the embedding.
     """
     if not found.names or not others.names:
         return []
-    odds = log_odds(found, others)
+    odds = log_odds(found, others, likeness)
     cosines = found.centroids.astype(np.float64) @ others.centroids.T
     told = []
     for row, speaker in enumerate(found.names):
@@ -187,7 +178,9 @@ def _held(
     return np.asarray(end - begin)
 
 
-def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -> dict[str, str]:
+def identify(
+    found: Voiceprints, known: Voiceprints, likeness: Likeness = SHIPPED
+) -> dict[str, str]:
     """Find known voices among the speakers of one recording.
 
     Each known voice is at most one speaker and the other way round; what is assigned has the
@@ -196,7 +189,7 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
     Args:
         found: the speakers.
         known: the known voices.
-        threshold: least probability that two are one person.
+        likeness: of the embedding, and the least probability that two are one person.
 
     Returns:
         Speaker to known voice, for those who are known.
@@ -205,7 +198,7 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
 
     if not found.names or not known.names:
         return {}
-    excess = log_odds(found, known) - _least(threshold)
+    excess = log_odds(found, known, likeness) - logit(likeness.known)
     rows, columns = linear_sum_assignment(np.maximum(excess, 0.0), maximize=True)
     return {
         found.names[row]: known.names[column]
@@ -217,8 +210,7 @@ def identify(found: Voiceprints, known: Voiceprints, threshold: float = KNOWN) -
 def name_speakers(
     recordings: Sequence[Voiceprints],
     known: Voiceprints | None = None,
-    known_threshold: float = KNOWN,
-    link_threshold: float = SAME,
+    likeness: Likeness = SHIPPED,
 ) -> list[dict[str, str]]:
     """Name the speakers of recordings: the same person has the same name in all of them.
 
@@ -229,17 +221,16 @@ def name_speakers(
     Args:
         recordings: the speakers of each, by first appearance.
         known: voices whose names are known.
-        known_threshold: least probability that a speaker is one of these.
-        link_threshold: least probability that speakers of two recordings are one person.
+        likeness: of the embedding, and the least probabilities that two are one person.
 
     Returns:
         For each recording, speaker to name.
     """
     known = known or Voiceprints()
-    given = [_identify_strangers(found, known, known_threshold) for found in recordings]
+    given = [_identify_strangers(found, known, likeness) for found in recordings]
     speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
     names = [given[n].get(name) for n, name in speakers]
-    persons = link(recordings, names, link_threshold)
+    persons = link(recordings, names, likeness)
     called = {person: name for person, name in zip(persons, names, strict=True) if name}
     free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
     strangers = (name for name in free if name not in known.names)
@@ -251,10 +242,12 @@ def name_speakers(
     return result
 
 
-def _identify_strangers(found: Voiceprints, known: Voiceprints, threshold: float) -> dict[str, str]:
+def _identify_strangers(
+    found: Voiceprints, known: Voiceprints, likeness: Likeness
+) -> dict[str, str]:
     """Find known voices among those who have no name yet, and keep the names of the others."""
     named = {name: name for name in found.names if not ANONYMOUS.fullmatch(name)}
-    return named | identify(_without(found, named), _without(known, named), threshold)
+    return named | identify(_without(found, named), _without(known, named), likeness)
 
 
 def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:
@@ -262,7 +255,7 @@ def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:
 
 
 def link(
-    recordings: Sequence[Voiceprints], names: Sequence[str | None], threshold: float = SAME
+    recordings: Sequence[Voiceprints], names: Sequence[str | None], likeness: Likeness = SHIPPED
 ) -> list[int]:
     """Tell which speakers of several recordings are one person.
 
@@ -272,8 +265,8 @@ def link(
     Args:
         recordings: the speakers of each.
         names: of all speakers in turn, where they are known.
-        threshold: least probability, by the mean of the log odds, that two groups of speakers that
-            are joined are one person.
+        likeness: of the embedding, and the least probability, by the mean of the log odds, that two
+            groups of speakers that are joined are one person.
 
     Returns:
         A number for each speaker in turn: that of his person.
@@ -282,14 +275,14 @@ def link(
     if not len(origin):
         return []
     everybody = join(recordings)
-    alike = log_odds(everybody, everybody)
+    alike = log_odds(everybody, everybody, likeness)
     codes = np.unique([name or "" for name in names], return_inverse=True)[1]
     named = np.array([name is not None for name in names])
     both = named[:, None] & named
     same = codes[:, None] == codes
     alike[both & same] = 1e9  # more than any other: joined first
     alike[(both & ~same) | (origin[:, None] == origin)] = -np.inf
-    return _average_linkage(alike, _least(threshold)).tolist()
+    return _average_linkage(alike, float(logit(likeness.same_person))).tolist()
 
 
 def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int64[np.ndarray, "n"]:

@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment
 from scipy.special import expit, logit
 
-from diarize.errors import InputError
+from diarize.scatter import Likeness
 from diarize.voiceprints import (
-    COSINE,
-    FEW,
-    KNOWN,
-    OFFSET,
-    SAME,
     Voiceprints,
     by_first_appearance,
     identify,
@@ -29,6 +24,8 @@ from diarize.voiceprints import (
     rename,
     voiceprints,
 )
+
+ALIKE = Likeness()
 
 
 def annotated(*turns: tuple[float, float, str]) -> Annotation:
@@ -49,11 +46,11 @@ def voices(*rows: list[float], names: str = "") -> Voiceprints:
 
 def chance(cosine: float) -> float:
     """The probability that two voices of much speech are one person's."""
-    return float(expit(OFFSET + COSINE * cosine))
+    return float(expit(ALIKE.offset + ALIKE.cosine * cosine))
 
 
 def cosine_of(probability: float) -> float:
-    return float((logit(probability) - OFFSET) / COSINE)
+    return float((logit(probability) - ALIKE.offset) / ALIKE.cosine)
 
 
 CELLS = np.stack([np.arange(6) * 0.5, np.arange(1, 7) * 0.5], axis=1)
@@ -88,7 +85,7 @@ def test_known_voices_are_found_and_strangers_are_not() -> None:
     found = voices([1, 0, 0], [0, 1, 0], [0, 0, 1], names="xyz")
     known = voices([0.1, 1, 0], [1, 0.1, 0.1], [1, 1, 1], names="abc")
     assert identify(found, known) == {"x": "b", "y": "a"}
-    assert identify(found, known, threshold=chance(0.5)) == {"x": "b", "y": "a", "z": "c"}
+    assert identify(found, known, Likeness(known=chance(0.5))) == {"x": "b", "y": "a", "z": "c"}
     assert identify(found, Voiceprints()) == identify(Voiceprints(), known) == {}
 
 
@@ -98,16 +95,17 @@ def test_what_a_cosine_says_depends_on_how_much_speech_there_is() -> None:
     cosine = float((row @ known.centroids.T)[0, 0])
     for seconds, scarcity in ((None, 0.0), (np.array([4.0]), 0.25), (np.array([0.1]), 2.0)):
         odds = log_odds(Voiceprints(("x",), row, seconds), known)
-        assert odds[0, 0] == pytest.approx(OFFSET + COSINE * cosine + FEW * scarcity, abs=1e-4)
+        assert odds[0, 0] == pytest.approx(
+            ALIKE.offset + ALIKE.cosine * cosine + ALIKE.scarcity * scarcity, abs=1e-4
+        )
     both = join([Voiceprints(), Voiceprints(("x",), row, np.array([4.0])), known])
     assert both.names == ("x", "a")
     np.testing.assert_allclose(both.scarcity, [0.25, 0.0], atol=1e-6)
     assert join([]).names == ()
     for threshold in (0.0, 1.0, -1.0, np.nan):
-        with pytest.raises(InputError, match="least probability of one voice is between 0 and 1"):
-            identify(known, known, threshold)
-        with pytest.raises(InputError, match="least probability of one voice is between 0 and 1"):
-            link([known, known], [None, None], threshold)
+        for name in ("known", "same_person"):
+            with pytest.raises(ValueError, match=r"not finite|least probability"):
+                Likeness(**{name: threshold})
 
 
 def test_what_was_found_is_told_and_what_was_nearly_found() -> None:
@@ -136,7 +134,7 @@ def test_no_other_assignment_exceeds_the_threshold_by_more(seed: int, n: int, m:
     rng = np.random.default_rng(seed)
     found = Voiceprints(tuple("wxyz"[:n]), unit(rng.normal(size=(n, 3))))
     known = Voiceprints(tuple("abcd"[:m]), unit(rng.normal(size=(m, 3))))
-    answer = identify(found, known, threshold=chance(0.3))
+    answer = identify(found, known, Likeness(known=chance(0.3)))
     excess = found.centroids.astype(np.float64) @ known.centroids.T - 0.3
     gained = [excess[found.names.index(s), known.names.index(k)] for s, k in answer.items()]
     assert len(set(answer.values())) == len(answer)
@@ -181,7 +179,7 @@ def test_one_person_has_one_name_in_all_recordings() -> None:
 
 
 def test_a_known_name_spreads_over_links() -> None:
-    near = np.cos(np.arccos(cosine_of(KNOWN)) + 0.05)  # just too far from the clip
+    near = np.cos(np.arccos(cosine_of(Likeness().known)) + 0.05)  # just too far from the clip
     side = np.sqrt(1 - near**2)
     recordings = [voices([1, 0.4, 0]), voices([near, side, 0], [0, 0, 1])]
     assert identify(recordings[1], voices([1, 0, 0], names="a")) == {}
@@ -239,11 +237,11 @@ def test_linking_is_average_linkage(seed: int, counts: list[int]) -> None:
     ]
     rows = np.concatenate([r.centroids for r in recordings]).astype(float)
     origin = np.repeat(np.arange(len(counts)), counts).tolist()
-    persons = link(recordings, [None] * len(rows), SAME)
+    persons = link(recordings, [None] * len(rows))
     found = {
         frozenset(i for i, person in enumerate(persons) if person == one) for one in set(persons)
     }
-    assert found == plain_linkage(rows, origin, cosine_of(SAME))
+    assert found == plain_linkage(rows, origin, cosine_of(Likeness().same_person))
 
 
 def test_names_may_be_exchanged() -> None:
@@ -265,8 +263,7 @@ def test_speakers_who_have_a_name_keep_it() -> None:
     assert names == {"ann": "ann", "SPEAKER_00": "SPEAKER_00", "SPEAKER_04": "ben"}
 
 
-def test_the_thresholds_are_those_of_the_model_that_ships() -> None:
+def test_the_likeness_is_that_of_the_model_that_ships() -> None:
     from diarize.embedding import load_model
 
-    known = load_model().knowledge
-    assert (known.known, known.same_person) == (KNOWN, SAME)
+    assert load_model().knowledge.likeness == Likeness()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from diarize.cli.targets import Targets
     from diarize.diarization import Diarization
     from diarize.pipeline import Diarizer, Hook
+    from diarize.scatter import Likeness
     from diarize.voiceprints import Voiceprints
 
 
@@ -70,7 +71,9 @@ class Result:
         """Call the speakers otherwise."""
         return replace(self, found=self.found.renamed(names))
 
-    def compared(self, all_of_them: Sequence[Result], known: Voiceprints | None) -> Result:
+    def compared(
+        self, all_of_them: Sequence[Result], known: Voiceprints | None, likeness: Likeness
+    ) -> Result:
         """Say of each speaker which voice he is, or is most like: a known one, or elsewhere."""
         from diarize.voiceprints import Voiceprints, join, matches
 
@@ -87,7 +90,7 @@ class Result:
         def same(speaker: str, voice: str) -> bool:
             return voice == speaker or voice.startswith(f"{speaker} of ")
 
-        told = tuple(matches(self.found.voices, others, same))
+        told = tuple(matches(self.found.voices, others, same, likeness))
         return replace(self, found=replace(self.found, matches=told))
 
 
@@ -185,7 +188,7 @@ def deliver_linked(
     options: Mapping[str, Any],
     targets: Targets,
     failures: Failures,
-    thresholds: tuple[float, float],
+    likeness: Likeness,
 ) -> list[Result]:
     """Give each person one name in all results, and deliver them.
 
@@ -195,16 +198,16 @@ def deliver_linked(
         options: with which they were found.
         targets: where they go.
         failures: takes in what goes wrong.
-        thresholds: least probability of a known voice, and of one person in two recordings.
+        likeness: of the embedding, and the least probabilities that two are one person.
 
     Returns:
         The results under their final names.
     """
     from diarize.voiceprints import name_speakers
 
-    called = name_speakers([result.found.voices for result in results], known, *thresholds)
+    called = name_speakers([result.found.voices for result in results], known, likeness)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
-    renamed = [result.compared(renamed, known) for result in renamed]
+    renamed = [result.compared(renamed, known, likeness) for result in renamed]
     for result in renamed:
         with failures.of(result.entry.source):
             deliver(result, options, targets)

@@ -88,9 +88,9 @@ def run(
     min_turn: MinTurnOption = 0.2,
     min_gap: MinGapOption = 0.3,
     known: KnownOption = None,
-    known_threshold: KnownThresholdOption = 0.9,
+    known_threshold: KnownThresholdOption = None,
     link_speakers: LinkSpeakersOption = False,
-    link_threshold: LinkThresholdOption = 0.95,
+    link_threshold: LinkThresholdOption = None,
     export_speakers: ExportSpeakersOption = None,
     reference: ReferenceOption = None,
     corrections: CorrectionsOption = None,
@@ -117,6 +117,8 @@ def run(
     Writes turns to --out or standard output, and a summary to standard error. In a folder --out,
     results are kept whose recording, options, model and version have not changed.
     """
+    from dataclasses import replace
+
     from diarize.cache import Cache
     from diarize.cli.batch import require_dask, require_files, run_batch, unfinished
     from diarize.cli.corrections import read_corrections
@@ -144,7 +146,7 @@ def run(
         out, entries, format or None, several=several, clips=clips, report=report
     )
     for name, least in (("known", known_threshold), ("link", link_threshold)):
-        if not 0 < least < 1:
+        if least is not None and not 0 < least < 1:
             raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
     if cache is not None:
         require_folder(cache)
@@ -215,8 +217,10 @@ def run(
         work, waiting, failures, jobs=jobs, dask=dask, dask_wait=dask_wait, manifest=manifest
     )
     if link_speakers:
-        thresholds = known_threshold, link_threshold
-        results = deliver_linked(results, enrolled, work.options, targets, failures, thresholds)
+        likeness = diarizer.likeness
+        if link_threshold is not None:
+            likeness = replace(likeness, same_person=link_threshold)
+        results = deliver_linked(results, enrolled, work.options, targets, failures, likeness)
     if export_speakers is not None and results:
         found = [result.found for result in results]
         write_voices(export_speakers, found, diarizer, linked=link_speakers)

@@ -142,18 +142,20 @@ KnownOption = Annotated[
 ]
 
 KnownThresholdOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         metavar="P",
+        show_default="the model's",
         help="Least probability, between 0 and 1, that a speaker is the known voice whose name he "
         "gets.",
     ),
 ]
 
 LinkThresholdOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         metavar="P",
+        show_default="the model's",
         help="Least probability, between 0 and 1, that speakers of two recordings are one person "
         "for --link-speakers.",
     ),

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.scatter import Axes, Scatter
+from diarize.scatter import Axes, Likeness, Scatter
 
 KEY = "diarize.knowledge"
 """Key of the weights file's header under which the numbers stand, as JSON."""
@@ -25,6 +25,12 @@ SCATTER = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0, most_
 """Tuned on simulated conversations of dev-a, windows of 2 s every 0.5 s, vectors of the embedding
 that ships."""
 
+
+LIKENESS = Likeness()
+"""Fitted to speakers that the embedding which ships has found in conversations of dev-a."""
+
+PARTS = ("scatter", "likeness")
+"""Numbers that stand together, in an object of their own."""
 
 LIMITS = (0.05, 10.0)
 """Seconds that a window, or the distance between two, may have."""
@@ -42,9 +48,7 @@ class Knowledge:
         window, step: length of the windows that are clustered and distance between two, seconds.
         fine_window, fine_step: the same of those that are decoded.
         scatter: how the vectors of one voice scatter.
-        known: least probability that a speaker is the person of some clips.
-        same_person: least probability that speakers found in two recordings are one person. Both
-            chosen on speakers of dev-a by `recipes/conversations/known_voices.py`.
+        likeness: from how alike two centroids are to whether they are one person's.
         sharpness: per second and unit of squared distance; the probability of a sequence of sets is
             exp(-sharpness * its cost).
         slope, offset: a turn of which the decoding gives the share p to its speaker is right with
@@ -57,14 +61,13 @@ class Knowledge:
     fine_window: float = 1.4
     fine_step: float = 0.2
     scatter: Scatter = SCATTER
-    known: float = 0.9
-    same_person: float = 0.95
+    likeness: Likeness = LIKENESS
     sharpness: float = 10.0
     slope: float = 5.3
     offset: float = -2.3
 
     def __post_init__(self) -> None:
-        numbers = {name: value for name, value in vars(self).items() if name != "scatter"}
+        numbers = {name: value for name, value in vars(self).items() if name not in PARTS}
         for name, value in numbers.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name} is no number")
@@ -102,4 +105,6 @@ class Knowledge:
             if name.startswith(PREFIX)
         }
         scatter = Scatter(**numbers.pop("scatter", asdict(SCATTER)))
-        return cls(**numbers, scatter=replace(scatter, axes=Axes(**named) if named else None))
+        likeness = Likeness(**numbers.pop("likeness", {}))
+        axes = Axes(**named) if named else None
+        return cls(**numbers, scatter=replace(scatter, axes=axes), likeness=likeness)

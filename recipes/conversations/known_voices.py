@@ -34,9 +34,10 @@ from diarize.files import write_npz
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import Utterance, by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarizer
+from diarize.scatter import Likeness
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
-from diarize.voiceprints import COSINE, FEW, OFFSET, Voiceprints, identify, link
+from diarize.voiceprints import SHIPPED, Voiceprints, identify, link
 
 CLIPS = (3.0, 6.0, 12.0)  # seconds, in turn
 LEAST = 1.0  # seconds that are left for conversations
@@ -191,7 +192,7 @@ def fit(found: Mapping[str, Corpus]) -> None:
     model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
     model.fit(rows, same, np.concatenate(weights))
     cosine, few = model.coef_[0]
-    print(f"OFFSET, COSINE, FEW = {model.intercept_[0]:.2f}, {cosine:.2f}, {few:.2f}")
+    print(f"offset, cosine, scarcity = {model.intercept_[0]:.2f}, {cosine:.2f}, {few:.2f}")
 
 
 def naming_errors(corpus: Corpus, threshold: float) -> list[float]:
@@ -209,7 +210,7 @@ def naming_errors(corpus: Corpus, threshold: float) -> list[float]:
             # Names are not told to who has to find them.
             called = tuple(map(str, range(len(conversation.truth))))
             found = replace(conversation.voices, names=called)
-            answer = identify(found, given, threshold)
+            answer = identify(found, given, Likeness(known=threshold))
             for speaker, name in zip(called, conversation.truth, strict=True):
                 said = answer.get(speaker)
                 if name in listed:
@@ -230,7 +231,9 @@ def linking_errors(heard: Sequence[Heard], threshold: float) -> list[float]:
             group = [heard[i] for i in order[begin : begin + GROUP]]
             truth = [name for conversation in group for name in conversation.truth]
             origin = np.repeat(np.arange(GROUP), [len(c.truth) for c in group])
-            persons = link([c.voices for c in group], [None] * len(truth), threshold)
+            persons = link(
+                [c.voices for c in group], [None] * len(truth), Likeness(same_person=threshold)
+            )
             for i, j in zip(*np.triu_indices(len(truth), 1), strict=True):
                 if origin[i] == origin[j] or truth[i] is None or truth[j] is None:
                     continue
@@ -265,7 +268,7 @@ def print_table(found: Mapping[str, Corpus]) -> None:
 
 def surprise(rows: np.ndarray, same: np.ndarray) -> float:
     """Cost of the log likelihood ratio (Brummer, du Preez 2006), bits."""
-    odds = OFFSET + COSINE * rows[:, 0] + FEW * rows[:, 1]
+    odds = SHIPPED.offset + SHIPPED.cosine * rows[:, 0] + SHIPPED.scarcity * rows[:, 1]
     cost = np.logaddexp(0, np.where(same, -odds, odds)) / np.log(2)
     return float((cost[same].mean() + cost[~same].mean()) / 2)
 

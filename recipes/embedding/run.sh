@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The shipped embedding `lstm-compositional`: train f and g, then report on speakers it has never heard.
-#   recipes/embedding/run.sh --speech DIR --unlabelled DIR --noise DIR [--work DIR] [--steps N]
+#   recipes/embedding/run.sh --speech DIR --unlabelled DIR --noise DIR [--speech-more DIR]
+#                            [--noise-more DIR] [--rooms DIR] [--work DIR] [--steps N]
 #                            [--cooldown N] [--rate R] [--start MODEL] [--device cpu|cuda] [--processes N]
 #                            [--workers N] [--seed N] [--stage N] [--stop-stage N]
 # --start MODEL: begin with these weights rather than with drawn ones.
 # --processes N: through torchrun, on as many GPUs or groups of cores; a step sees N times as many windows.
 # Teacher and shifted voices need extras: pip install 'diarize-sets[shifts,teacher,torchaudio]'
 set -euo pipefail
-speech='' unlabelled='' noise='' work=work steps=14000 cooldown=11000 rate=1.2e-3 start=''
+speech='' speech_more='' unlabelled='' noise='' noise_more='' rooms='' work=work steps=14000 cooldown=11000 rate=1.2e-3 start=''
 device=cpu processes=1 workers=1 seed=0 stage=0 stop_stage=1
 . "$(dirname "$0")/../steps/parse_options.sh"
 [ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
@@ -16,9 +17,10 @@ mkdir -p "$work"
 if wanted 0 "$steps steps (goes on where it stopped)"; then
   command=(diarize)
   [ "$processes" -gt 1 ] && command=(torchrun --standalone "--nproc-per-node=$processes" --module diarize)
-  "${command[@]}" train embedding --speech "$speech" --split train --dev-split dev-a \
+  "${command[@]}" train embedding --speech "$speech" ${speech_more:+--speech "$speech_more"} \
+    --split train --dev-split dev-a \
     --pool librispeech --pool vctk ${unlabelled:+--unlabelled "$unlabelled"} \
-    ${noise:+--noise "$noise"} --shifts --teacher ${start:+--start "$start"} \
+    ${noise:+--noise "$noise"} ${noise_more:+--noise "$noise_more"} ${rooms:+--rooms "$rooms"} --shifts --teacher ${start:+--start "$start"} \
     --steps "$steps" --cooldown "$cooldown" --rate "$rate" --every 500 --seed "$seed" \
     --device "$device" --workers "$workers" --out "$work" | tee -a "$work/train.log"
 fi

@@ -25,7 +25,7 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import KNOWN, SAME, Voiceprints, name_speakers
+from diarize.voiceprints import Voiceprints, name_speakers
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -320,8 +320,8 @@ def test_defaults_are_those_of_the_library() -> None:
             )
         },
         "num_speakers": diarizer.n_speakers,
-        "known_threshold": KNOWN,
-        "link_threshold": SAME,
+        "known_threshold": diarizer.known_threshold,
+        "link_threshold": None,
         **{k: v for k, v in vars(TimelineOptions()).items() if k != "counts"},
         "min_speech": SileroActivity().min_speech,
         "min_silence": SileroActivity().min_silence,

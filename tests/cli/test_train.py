@@ -55,7 +55,8 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     assert result.err == f"diarize: note: weights in {tmp_path / 'o' / 'model.safetensors'}\n"
     (asked,) = calls
     assert asked["recipe"] == Recipe(
-        speech=Path("s"), split="train", unlabelled=Path("u"), noise=Path("n"), development="dev",
+        speech=[Path("s")], split="train", unlabelled=Path("u"), noise=[Path("n")],
+        development="dev",
         pool=["a", "b"], teacher=True, loop=LoopConfig(steps=9, cooldown=3, rate=0.5, every=2),
         seed=7,
     )  # fmt: skip
@@ -79,7 +80,7 @@ def test_defaults_are_those_of_the_library(
 ) -> None:
     assert cli("train", "embedding", "--speech", "s", "--out", tmp_path / "o").status == 0
     (asked,) = calls
-    assert asdict(asked["recipe"]) == asdict(Recipe(speech=Path("s"), pool=[]))
+    assert asdict(asked["recipe"]) == asdict(Recipe(speech=[Path("s")], noise=[], pool=[]))
     function = inspect.signature(train_embedding).parameters
     for name in ("device", "workers", "until"):
         assert asked[name] == function[name].default

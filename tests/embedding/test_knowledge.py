@@ -20,7 +20,7 @@ from diarize.embedding import (
 )
 from diarize.embedding.knowledge import KEY, SCATTER
 from diarize.errors import InputError
-from diarize.scatter import Axes, Scatter
+from diarize.scatter import Axes, Likeness, Scatter
 
 SMALL = EmbeddingConfig(dim=4, hidden=4, layers=1, stack=2, window=1.0)
 
@@ -30,7 +30,8 @@ def own_knowledge() -> Knowledge:
     axes = Axes(
         *(rng.normal(size=s).astype("f").astype(float) for s in (4, (2, 4), (2, 2), (2, 2)))
     )
-    return Knowledge(window=3.0, known=0.5, offset=-1.0, scatter=Scatter(0.2, 9.0, axes=axes))
+    scatter, likeness = Scatter(0.2, 9.0, axes=axes), Likeness(offset=-9.0, known=0.5)
+    return Knowledge(window=3.0, offset=-1.0, scatter=scatter, likeness=likeness)
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:

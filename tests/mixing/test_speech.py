@@ -3,7 +3,13 @@ import pytest
 import soundfile
 
 from diarize.errors import InputError
-from diarize.mixing.speech import active_frames, by_speaker, find_utterances, without_pauses
+from diarize.mixing.speech import (
+    active_frames,
+    by_speaker,
+    find_utterances,
+    utterances_of,
+    without_pauses,
+)
 
 
 def write(path, seconds=0.2):
@@ -25,6 +31,16 @@ def test_a_table_names_speakers_and_splits(tmp_path):
     assert (only.speaker, only.corpus, only.sex) == ("bob", "y", "m")
     assert only.path == tmp_path / "b/1.wav"
     assert len(find_utterances(tmp_path)) == 2
+
+
+def test_several_folders_are_one_set_of_speakers(tmp_path):
+    write(tmp_path / "one" / "ann" / "1.wav")
+    write(tmp_path / "two" / "bob" / "1.wav")
+    found = utterances_of([tmp_path / "one", tmp_path / "two"])
+    assert [u.speaker for u in found] == ["ann", "bob"]
+    write(tmp_path / "two" / "ann" / "1.wav")
+    with pytest.raises(InputError, match=r"two: speaker ann is also in .*one"):
+        utterances_of([tmp_path / "one", tmp_path / "two"])
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe(speech: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
     monkeypatch.setattr(module, "DEVELOPMENT_EPISODES", 2)
     return Recipe(
-        speech=speech,
+        speech=[speech],
         split="train",
         model=EmbeddingConfig(dim=16, hidden=8, layers=1),
         episodes=EpisodeConfig(
@@ -171,10 +171,10 @@ def test_shifted_voices_join_in(
 
 def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_path: Path) -> None:
     for changes, reason in (
-        ({"speech": tmp_path / "no"}, "no: no such folder of speech"),
+        ({"speech": [tmp_path / "no"]}, "no: no such folder of speech"),
         ({"split": "test"}, "no utterances in split test"),
         ({"development": "test"}, "no utterances in split test"),
-        ({"noise": tmp_path / "no"}, "no: no such folder of noise"),
+        ({"noise": [tmp_path / "no"]}, "no: no such folder of noise"),
         ({"unlabelled": tmp_path}, ": no recordings"),
         ({"episodes": EpisodeConfig(speakers=5)}, "4 speakers, but 5 meet in training"),
     ):

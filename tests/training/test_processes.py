@@ -28,7 +28,7 @@ from diarize.training.loop import LoopConfig
 
 folder, until = Path(sys.argv[1]), int(sys.argv[2])
 recipe = Recipe(
-    speech=folder / "speech",
+    speech=[folder / "speech"],
     model=EmbeddingConfig(dim=16, hidden=8, layers=1),
     episodes=EpisodeConfig(
         episodes=1, speakers=4, pairs=2, triples=1, starts=2, changes=2, seconds=(0.6,)

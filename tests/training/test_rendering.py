@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 import torch
 
 from diarize.mixing.voices import Voices
-from diarize.training.rendering import SOURCES, Acoustics, Renderer, Sources, fade
+from diarize.training.rendering import (
+    ROOMS,
+    SOURCES,
+    Acoustics,
+    Renderer,
+    Sources,
+    fade,
+    training_rooms,
+)
 
 N = 16_000
-DRY = Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0)
+DRY = Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0, coded=0.0)
 
 
 def alone(voices: list[int]) -> Sources:
@@ -108,3 +118,25 @@ def test_fading(begin: int, end: int) -> None:
         max(0, begin + 160 if begin > 0 else 0) : max(0, end - 160 if end < 1000 else end)
     ]
     assert (clear == 1).all()
+
+
+def test_a_telephone_takes_the_high_tones_of_a_whole_episode(hums: Voices) -> None:
+    coded = replace(DRY, coded=1.0, telephone=1.0)
+    plain, line = (spectra(rendered(hums, a, alone([1, 4]), 1)) for a in (DRY, coded))
+    high = slice(round(4500 / 8000 * 256), None)  # bins above a telephone's band
+    assert ((plain - line)[:, high].mean(dim=1) > 15).all()
+    lossy = rendered(hums, replace(coded, telephone=0.0), alone([1, 4]), 1)
+    assert lossy.shape == (2, N)
+    assert torch.isfinite(lossy).all()
+
+
+def test_measured_rooms_come_beside_made_ones(tmp_path: Path) -> None:
+    for name, delay in (("a.wav", 400), ("b.wav", 20_000)):
+        response = np.zeros(24_000)
+        response[100], response[100 + delay] = 0.9, 0.3
+        soundfile.write(tmp_path / name, response, 16_000)
+    made, rooms = training_rooms(None, 0), training_rooms(tmp_path, 0)
+    assert made.shape[:2] == (ROOMS, SOURCES)
+    assert rooms.shape == (ROOMS + 4, SOURCES, 8_000)
+    np.testing.assert_array_equal(rooms[:ROOMS, :, : made.shape[2]], made)
+    assert (np.abs(rooms[ROOMS:]).max(axis=-1) > 0.1).all()
