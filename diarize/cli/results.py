@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.cli.gather import Entry
     from diarize.cli.targets import Targets
-    from diarize.diarization import Diarization
     from diarize.pipeline import Diarizer, Hook
     from diarize.scatter import Likeness
+    from diarize.timeline import Diarization
     from diarize.voiceprints import Voiceprints
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from diarize.diarization import Diarization
     from diarize.pipeline import Diarizer
+    from diarize.timeline import Diarization
 
 
 def require_export(path: Path, out: str, inputs: Sequence[str]) -> None:

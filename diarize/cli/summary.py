@@ -10,7 +10,7 @@ from rich.table import Table
 from diarize.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from diarize.diarization import Diarization
+    from diarize.timeline import Diarization
 
 
 def print_summary(found: Diarization, elapsed: float) -> None:

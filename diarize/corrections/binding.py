@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float64
 
 from diarize.corrections.claims import Corrections
 from diarize.sets import SpeakerSets
+from diarize.timeline import Trellis
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,26 @@ class Binding:
         """The same, and only those who are required in some of the cells."""
         return Binding(self.required, self.forbidden | (cells[:, None] & ~self.required))
 
+    def bind(self, trellis: Trellis, largest: int) -> Trellis:
+        """Bring what is known into a trellis that has the states of `states`.
+
+        Args:
+            trellis: of the same cells.
+            largest: size of the largest set that is not required.
+        """
+        known = np.concatenate([self.required, self.forbidden], axis=1)  # (n, 2 k)
+        return replace(
+            trellis,
+            prior=self.forbid(trellis.prior, trellis.states, largest),
+            movable=(known[1:] == known[:-1]).all(axis=1),
+            settled=self.told,
+            certain=self.required,
+        )
+
     @property
     def told(self) -> Bool[np.ndarray, " n"]:
         """Of which cells anything is known."""
         return (self.required | self.forbidden).any(axis=1)
-
-    @property
-    def alike(self) -> Bool[np.ndarray, " _"]:
-        """Whether the same is known of a cell and of the one after it."""
-        known = np.concatenate([self.required, self.forbidden], axis=1)
-        return (known[1:] == known[:-1]).all(axis=1)
 
     def states(self, sets: SpeakerSets) -> SpeakerSets:
         """The sets, and after them those that only cells may have of which something is known.
@@ -96,7 +107,7 @@ class Binding:
         bound[:, special] = np.inf
         held = states.membership.astype(np.float32)
         required, forbidden = (x[told].astype(np.float32) for x in (self.required, self.forbidden))
-        fits = (required @ (1 - held).T == 0) & (forbidden @ held.T == 0)
+        fits = (required @ (1 - held).T == 0) & (forbidden @ held.T == 0)  # (told, m)
         fits[:, special] &= states.sizes[special] == required.sum(axis=1)[:, None]
         nobody = states.sizes == 0
         fits[:, nobody] &= ~fits[:, ~nobody].any(axis=1)[:, None]  # only where nothing else is left

@@ -95,12 +95,14 @@ class Corrections:
             open_claims.append(claim)
 
     @classmethod
-    def of(cls, annotation: Annotation) -> Corrections:
-        """Read the labels of an annotation: `name`, `!name` or `ONLY:name`.
+    def of(cls, annotation: Annotation | None) -> Corrections:
+        """Read the labels of an annotation: `name`, `!name` or `ONLY:name`; of None: no claims.
 
         Raises:
             InputError: a label without a name, or stretches that contradict each other.
         """
+        if annotation is None:
+            return cls()
         return cls(
             tuple(
                 Claim.parse(float(segment.start), float(segment.end), str(label))

@@ -127,11 +127,8 @@ class StreamingDiarizer:
         self._links: Links = clustering.make("links", **common, **given)
         # Options that cannot be used are refused now, not with the first window.
         nothing = np.zeros((0, self._model.config.dim), np.float32)
-        clustering.make("links", **common, **given).fit(nothing)
-        self._decoder = LiveDecoder(
-            self._model.compose, max_set_size, options, self._model.config.dim
-        )
-        self._cast = Cast(self._model.compose, max_set_size)
+        nobody = clustering.make("links", **common, **given).fit(nothing).speakers()
+        self._decoder, self._cast = LiveDecoder(nobody, options), Cast(nobody)
         self._hindsight = Hindsight(
             refine_backend,
             common | {"random_state": seed} | (given if refine_backend == "links" else {}),

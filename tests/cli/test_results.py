@@ -9,8 +9,8 @@ from pyannote.core import Annotation, Segment
 from diarize.audio import open_recording
 from diarize.cli.gather import Entry
 from diarize.cli.results import Failures, Result
-from diarize.diarization import Diarization
 from diarize.errors import InputError
+from diarize.timeline import Diarization
 from diarize.voiceprints import Voiceprints
 
 

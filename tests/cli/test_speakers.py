@@ -9,11 +9,11 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.cli.speakers import require_export, write_voices
-from diarize.diarization import Diarization
 from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
+from diarize.timeline import Diarization
 from diarize.voiceprints import Voiceprints
 
 

@@ -7,7 +7,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.cli.summary import print_summary
-from diarize.diarization import Diarization
+from diarize.timeline import Diarization
 
 
 def found(annotation: Annotation) -> Diarization:

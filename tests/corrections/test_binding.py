@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.clustering.composition import enumerate_sets
 from diarize.corrections import Claim, Corrections, Kind
 from diarize.corrections.binding import Binding
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, enumerate_sets
+from diarize.timeline import TimelineOptions, Trellis
 
 K = 4
 marks = st.lists(
@@ -62,7 +62,13 @@ def test_what_corrections_say_of_cells() -> None:
         [0, 1, 1], [0, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1],
     ]  # fmt: skip
     assert binding.told.tolist() == [True, True, True, True, True, False, True]
-    assert binding.alike.tolist() == [True, False, False, False, False, False]
+    states = binding.states(SpeakerSets(enumerate_sets(3, 2)))
+    trellis = Trellis.of(cells, np.ones((7, 2)), states, None, TimelineOptions())
+    bound = binding.bind(trellis, 2)
+    assert bound.movable.tolist() == [True, False, False, False, False, False]
+    np.testing.assert_array_equal(bound.settled, binding.told)
+    np.testing.assert_array_equal(bound.certain, binding.required)
+    np.testing.assert_array_equal(bound.prior, binding.forbid(trellis.prior, states, 2))
     alone = binding.holding_nobody_else(np.arange(7) == 2)
     assert alone.forbidden[2].tolist() == [True, False, True]
     np.testing.assert_array_equal(

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from diarize.clustering.assignment import to_sphere
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.links import LiveCluster
+from diarize.sets import Speakers, to_sphere
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
 from diarize.timeline import TimelineOptions
 
@@ -19,8 +22,12 @@ def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
 
 
+def nobody(p: int, largest: int = 2) -> Speakers:
+    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
+
+
 def decoder(max_set_size: int = 2) -> LiveDecoder:
-    made = LiveDecoder(mean, max_set_size, TimelineOptions(), 4)
+    made = LiveDecoder(nobody(4, max_set_size), TimelineOptions())
     made.know([LiveCluster(7, 5, unit(0).astype(float)), LiveCluster(3, 9, unit(1).astype(float))])
     return made
 
@@ -53,7 +60,7 @@ def test_without_compositions_nobody_speaks_beside_another() -> None:
 def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
     options = TimelineOptions(switch=0.0, min_turn=0.0, min_gap=0.5)
     for largest, overlapped in ((1, 0.0), (2, pytest.approx(0.2, abs=0.05))):
-        made = LiveDecoder(mean, largest, options, 4)
+        made = LiveDecoder(nobody(4, largest), options)
         made.know(
             [LiveCluster(0, 9, unit(0).astype(float)), LiveCluster(1, 9, unit(1).astype(float))]
         )

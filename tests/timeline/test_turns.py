@@ -1,150 +1,18 @@
-from itertools import product
+"""Cells to turns: crumbs, gaps, names."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.errors import InputError
 from diarize.sets import SpeakerSets
-from diarize.timeline import (
-    FORGETTING,
-    TimelineOptions,
-    annotate,
-    cut_cells,
-    decode,
-    name_turns,
-    posteriors,
-    tracks,
-    turns,
-)
-
-STATES = SpeakerSets.from_lists([[0], [1], [0, 1]], n_speakers=2)
+from diarize.timeline import TimelineOptions
+from diarize.timeline.turns import annotate, name_turns, tracks, turns
 
 
 def cells(n: int, step: float = 0.5) -> np.ndarray:
     edges = np.arange(n + 1) * step
     return np.stack([edges[:-1], edges[1:]], axis=1)
-
-
-def changes(a: set[int], b: set[int]) -> int:
-    return max(len(a - b), len(b - a))
-
-
-def all_paths(
-    edges: np.ndarray, costs: np.ndarray, options: TimelineOptions
-) -> dict[tuple[int, ...], float]:
-    """Every sequence of states, and its cost."""
-    sets = [set(members) for members in STATES.to_lists()]
-
-    def price(path: tuple[int, ...]) -> float:
-        total = 0.0
-        for i, state in enumerate(path):
-            length = edges[i, 1] - edges[i, 0]
-            total += (costs[i, state] + options.overlap * (len(sets[state]) - 1)) * length
-            if i:
-                ease = 2 ** (-(edges[i, 0] - edges[i - 1, 1]) / FORGETTING)
-                total += options.switch * ease * changes(sets[path[i - 1]], sets[state])
-        return total
-
-    return {path: price(path) for path in product(range(3), repeat=len(edges))}
-
-
-def drawn(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells with pauses of all lengths, or none, between them, and costs."""
-    rng = np.random.default_rng(seed)
-    lengths = rng.random((n, 2))
-    lengths[:, 0] *= rng.integers(0, 2, n)
-    return np.cumsum(lengths).reshape(n, 2), rng.random((n, 3))
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 0.5))
-def test_decoding_finds_the_cheapest_path(seed, n, switch, overlap):
-    edges, costs = drawn(seed, n)
-    options = TimelineOptions(switch=switch, overlap=overlap)
-    prices = all_paths(edges, costs, options)
-    found = decode(edges, costs, STATES, options)
-    assert prices[tuple(found)] == pytest.approx(min(prices.values()), abs=1e-9)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0, 0.5), st.floats(0, 30))
-def test_posteriors_are_shares_of_all_paths(seed, n, switch, sharpness):
-    edges, costs = drawn(seed, n)
-    options = TimelineOptions(switch=switch)
-    prices = all_paths(edges, costs, options)
-    weights = np.exp(-sharpness * (np.array([*prices.values()]) - min(prices.values())))
-    held = STATES.membership[np.array([*prices])]  # (paths, n, k)
-    expected = np.einsum("p,pnk->nk", weights / weights.sum(), held)
-    found = posteriors(edges, costs, STATES, options, sharpness)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_posteriors_of_a_long_recording_stay_numbers():
-    costs = np.tile([[0.0, 4.0, 4.0], [4.0, 0.0, 4.0]], (2000, 1))
-    found = posteriors(cells(4000), costs, STATES, TimelineOptions(switch=0.0), 1000.0)
-    np.testing.assert_allclose(found, np.tile(np.eye(2), (2000, 1)), atol=1e-12)
-
-
-@pytest.mark.parametrize("switch", [1.0, 80.0, 1e6])
-def test_posteriors_are_numbers_however_dear_a_change_is(switch):
-    """Each cell excludes what the one before it must be: as corrections do."""
-    costs = np.array([[0.0, np.inf, np.inf], [0.1, 0.2, np.inf], [np.inf, 0.0, np.inf]])
-    found = posteriors(cells(3), costs, STATES, TimelineOptions(switch=switch), 10.0)
-    early = 1 / (1 + np.exp(10 * 0.1 * 0.5))  # the change comes before the cell in the middle
-    np.testing.assert_allclose(found, [[1, 0], [1 - early, early], [0, 1]], atol=1e-9)
-
-
-def test_a_single_doubtful_cell_does_not_make_a_turn():
-    costs = np.tile([0.2, 1.0, 1.0], (9, 1))
-    costs[4] = [0.5, 0.3, 1.0]
-    path = decode(cells(9), costs, STATES, TimelineOptions(switch=0.1))
-    assert (path == 0).all()
-
-
-def test_nothing_decodes_to_nothing():
-    assert len(decode(np.zeros((0, 2)), np.zeros((0, 3)), STATES, TimelineOptions())) == 0
-
-
-def test_a_border_lies_where_the_costs_cross():
-    costs = np.array([[0.2, 0.5, 9], [0.2, 0.5, 9], [0.6, 0.5, 9], [0.9, 0.1, 9]])
-    refined = cut_cells(cells(4), costs, np.array([0, 0, 1, 1]))
-    # The old set is better by 0.3 at 0.75 s and worse by 0.1 at 1.25 s.
-    assert refined[1, 1] == refined[2, 0] == pytest.approx(0.75 + 0.5 * 0.3 / 0.4)
-    np.testing.assert_array_equal(refined[[0, 3]], cells(4)[[0, 3]])
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.booleans(), st.booleans(), st.floats(0.1, 2)), max_size=8
-    ),
-    st.integers(0, 2**32 - 1),
-)
-def test_borders_move_one_by_one(drawn, seed):
-    """Each to the zero of a line through two points, if it may, and if that lies between them."""
-    n = len(drawn)
-    costs = np.random.default_rng(seed).random((n, 3))
-    path = np.array([state for state, *_ in drawn], dtype=np.int64)
-    lengths = np.array([length for *_, length in drawn])
-    pauses = np.array([0.3 * apart for _, apart, *_ in drawn])
-    ends = np.cumsum(lengths + pauses)
-    where = np.stack([ends - lengths, ends], axis=1).reshape(-1, 2)
-    movable = np.array([may for _, _, may, _ in drawn], dtype=bool)[1:]
-    expected = where.copy()
-    for i in range(n - 1):
-        if pauses[i + 1] or path[i] == path[i + 1] or not movable[i]:
-            continue
-        before = costs[i, path[i]] - costs[i, path[i + 1]]
-        after = costs[i + 1, path[i]] - costs[i + 1, path[i + 1]]
-        if before < 0 < after:
-            middles = where[i : i + 2].mean(axis=1)
-            expected[i, 1] = expected[i + 1, 0] = np.interp(0, [before, after], middles)
-    np.testing.assert_allclose(cut_cells(where, costs, path, movable), expected, atol=1e-9)
-
-
-def test_borders_across_a_pause_stay():
-    apart = np.array([[0.0, 0.5], [0.9, 1.4]])
-    costs = np.array([[0.2, 0.5, 9], [0.5, 0.2, 9]])
-    np.testing.assert_array_equal(cut_cells(apart, costs, np.array([0, 1])), apart)
 
 
 def test_turns_join_cells_and_close_gaps():
@@ -345,25 +213,6 @@ def test_speakers_are_named_by_first_appearance():
         (0.5, 2.0, "SPEAKER_01"),
         (3.0, 4.0, "SPEAKER_00"),
     ]
-
-
-@pytest.mark.parametrize("name", ["switch", "overlap", "min_turn", "min_gap"])
-@pytest.mark.parametrize("value", [-0.1, float("inf"), float("nan")])
-def test_options_out_of_range_are_refused(name, value):
-    with pytest.raises(InputError, match=f"^{name} is a finite number from 0 on"):
-        TimelineOptions(**{name: value})
-
-
-def test_borders_that_may_not_move_stay() -> None:
-    costs = np.array([[0.1, 0.9], [0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
-    path = np.array([0, 0, 1, 1])
-    moved = cut_cells(cells(4), costs, path)
-    assert moved[1, 1] == moved[2, 0] != 1.0
-    np.testing.assert_array_equal(
-        cut_cells(cells(4), costs, path, np.array([True, False, True])), cells(4)
-    )
-    same = cut_cells(cells(4), costs, path, np.array([False, True, False]))
-    np.testing.assert_array_equal(same, moved)
 
 
 def test_short_turns_stay_where_a_cell_is_settled() -> None:
