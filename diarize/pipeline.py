@@ -25,7 +25,6 @@ from diarize.errors import InputError
 from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.timeline.turns import tracks
 from diarize.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ class Diarizer:
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
         sure = confidences(found, self.timeline, self.knowledge).tolist()
-        confidence = dict(zip(tracks(found.turns, found.names), sure, strict=True))
+        confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
         cells, vectors = found.trellis.cells, found.trellis.vectors

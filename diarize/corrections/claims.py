@@ -137,11 +137,6 @@ class Corrections:
         return list(dict.fromkeys(claim.name for claim in self.claims if claim.speaks))
 
     @property
-    def speech(self) -> Float64[np.ndarray, "m 2"]:
-        """Where somebody is heard: sorted regions that do not touch, seconds."""
-        return regions_of(_timeline([claim for claim in self.claims if claim.speaks]))
-
-    @property
     def borders(self) -> Float64[np.ndarray, " b"]:
         """All begins and ends, sorted, seconds."""
         return np.unique([time for claim in self.claims for time in (claim.start, claim.end)])

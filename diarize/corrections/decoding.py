@@ -47,8 +47,7 @@ def decode_corrected(
         corrections, cells, vectors.astype(np.float64), free.speakers, free.names, least, most
     )
     names, speakers = _complete(corrected.names), corrected.speakers
-    binding = Binding.of(corrections, cells, names)
-    binding = binding.holding_nobody_else(rows >= len(heard.cells))
+    binding = Binding.of(corrections, cells, names, rows >= len(heard.cells))
     if free.speakers.told is not None:
         true = _renamed(free.speakers.told, corrected, rows)
         told = SpeakerSets((true | binding.required) & ~binding.forbidden)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,23 +86,3 @@ class Settler:
             if name is not None
         }
         return settled
-
-
-def shared_seconds(a: Iterable[Stretch], b: Iterable[Stretch]) -> dict[str, dict[str, float]]:
-    """Seconds that each speaker of `a` shares with each of `b`; both are in order of time."""
-    shared: dict[str, dict[str, float]] = {}
-    others = list(b)
-    first = 0
-    for begin, end, speakers in a:
-        while first < len(others) and others[first][1] <= begin:
-            first += 1
-        for name in speakers:
-            shared.setdefault(name, {})
-        for other_begin, other_end, other_speakers in others[first:]:
-            if other_begin >= end:
-                break
-            both = min(end, other_end) - max(begin, other_begin)
-            for name in speakers:
-                for other in other_speakers:
-                    shared[name][other] = shared[name].get(other, 0.0) + both
-    return shared

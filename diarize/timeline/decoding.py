@@ -18,10 +18,10 @@ from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
-from diarize.timeline.turns import Turn, annotate, name_turns, turns
+from diarize.timeline.turns import Turn, name_turns, turns
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation
+    from pyannote.core import Annotation, Segment
 
 ROUNDS = 3  # of centroids and decoding
 
@@ -44,9 +44,21 @@ class Decoded:
     sets: SpeakerSets
     speakers: Speakers
 
+    @property
+    def tracks(self) -> list[tuple[Segment, str]]:
+        """Where each turn stands in the annotation: segment and track, named as its speaker."""
+        from pyannote.core import Segment
+
+        return [(Segment(begin, end), self.names[who]) for begin, end, who in self.turns]
+
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""
-        return annotate(self.turns, uri, self.names)
+        from pyannote.core import Annotation
+
+        annotation = Annotation(uri=uri)
+        for segment, name in self.tracks:
+            annotation[segment, name] = name
+        return annotation
 
 
 def decode(

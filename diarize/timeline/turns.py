@@ -1,8 +1,8 @@
-"""From the sets of cells to turns: no crumbs, no short gaps, speakers with names."""
+"""From the sets of cells to turns: no crumbs, and no short gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from diarize.sets import SpeakerSets
 from diarize.timeline.trellis import TimelineOptions
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation, Segment, Timeline
+    from pyannote.core import Timeline
 
 Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
@@ -139,31 +139,6 @@ def name_turns(found: Sequence[Turn]) -> dict[int, str]:
     return {speaker: f"SPEAKER_{n:02d}" for n, speaker in enumerate(order)}
 
 
-def tracks(
-    found: Sequence[Turn], names: Mapping[int, str] | None = None
-) -> list[tuple[Segment, str]]:
-    """Where each turn stands in its annotation: segment and track, which is named as its speaker.
-
-    Args:
-        found: turns.
-        names: of the speakers; None: those of `name_turns`.
-    """
-    from pyannote.core import Segment
-
-    names = name_turns(found) if names is None else names
-    return [(Segment(begin, end), names[speaker]) for begin, end, speaker in found]
-
-
 def regions_of(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
     """Begin and end of each segment, seconds, in order of time; disjoint if they are."""
     return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)
-
-
-def annotate(found: Sequence[Turn], uri: str, names: Mapping[int, str] | None = None) -> Annotation:
-    """Name speakers as `tracks` does."""
-    from pyannote.core import Annotation
-
-    annotation = Annotation(uri=uri)
-    for segment, name in tracks(found, names):
-        annotation[segment, name] = name
-    return annotation

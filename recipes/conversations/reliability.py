@@ -27,7 +27,6 @@ from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
 from diarize.timeline import Trellis, decode
 from diarize.timeline.confidence import calibrated, speaker_posteriors, turn_shares
-from diarize.timeline.turns import tracks
 
 SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 BINS = np.linspace(0.0, 1.0, 11)
@@ -75,7 +74,7 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
         turn_shares(found.turns, embedded.cells, speaker_posteriors(found, options, sharpness))
         for sharpness in SHARPNESSES
     ]
-    keys = tracks(found.turns, found.names)
+    keys = found.tracks
     right = how_right(found.annotation(embedded.uri), reference, keys)
     seconds = np.array([segment.duration for segment, _ in keys])
     return Turns(seconds, np.array(right), np.stack(claimed, axis=1))

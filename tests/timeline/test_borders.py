@@ -63,12 +63,6 @@ def test_borders_move_one_by_one(drawn, seed):
     np.testing.assert_allclose(moved(where, costs, path, movable), expected, atol=1e-9)
 
 
-def test_borders_across_a_pause_stay():
-    apart = np.array([[0.0, 0.5], [0.9, 1.4]])
-    costs = np.array([[0.2, 0.5, 9], [0.5, 0.2, 9]])
-    np.testing.assert_array_equal(moved(apart, costs, np.array([0, 1])), apart)
-
-
 def test_a_border_lies_where_the_number_is_heard_to_change() -> None:
     """And where only the speaker changes, or it may not move, nothing that is heard moves it."""
     costs = np.array([[0.2, 0.5, 0.5], [0.2, 0.5, 0.5], [0.5, 0.2, 0.2], [0.5, 0.2, 0.2]])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from diarize.clustering import make
 from diarize.embedding import Knowledge
@@ -55,14 +53,6 @@ def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
     found = [(0.0, 2.0, 0), (0.5, 2.0, 0), (1.5, 3.5, 0), (0.0, 4.0, 1), (3.5, 3.6, 1)]
     shares = turn_shares(found, where, probable)
     np.testing.assert_allclose(shares, [0.75, 1 / 1.5, 0.25, 0.2, 0.3])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_what_is_surer_stays_surer(shares: list[float]) -> None:
-    order = np.sort(np.array(shares))
-    sure = calibrated(order, Knowledge().slope, Knowledge().offset)
-    assert (np.diff(sure) >= 0).all()
-    assert (sure > 0).all() and (sure < 1).all()
 
 
 def test_the_logistic() -> None:

@@ -72,3 +72,8 @@ def test_sets_that_are_told_are_not_looked_for(conversation):
     assert found.sets.to_lists() == truth
     expected = [(0.0, 5.0, 0), (4.0, 9.0, 1), (9.0, 12.0, 0)]
     np.testing.assert_allclose(found.turns, expected)
+    annotation = found.annotation("talk")
+    assert annotation.uri == "talk" and set(annotation.itertracks()) == set(found.tracks)
+    assert [annotation[track] for track in found.tracks] == [
+        "SPEAKER_00", "SPEAKER_01", "SPEAKER_00"
+    ]  # fmt: skip

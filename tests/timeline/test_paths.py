@@ -86,12 +86,5 @@ def test_posteriors_are_numbers_however_dear_a_change_is(switch):
     np.testing.assert_allclose(found, [[1, 0], [1 - early, early], [0, 1]], atol=1e-9)
 
 
-def test_a_single_doubtful_cell_does_not_make_a_turn():
-    costs = np.tile([0.2, 1.0, 1.0], (9, 1))
-    costs[4] = [0.5, 0.3, 1.0]
-    path = best_path(cells(9), costs, STATES, TimelineOptions(switch=0.1))
-    assert (path == 0).all()
-
-
 def test_nothing_decodes_to_nothing():
     assert len(best_path(np.zeros((0, 2)), np.zeros((0, 3)), STATES, TimelineOptions())) == 0
