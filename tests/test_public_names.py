@@ -41,8 +41,8 @@ PUBLIC = {
 """Of packages: exactly what they offer."""
 
 MODULES = {
-    "diarize.clips": "cut_clips",
-    "diarize.enrolment": "enrol",
+    "diarize.report.clips": "cut_clips",
+    "diarize.voices.enrolment": "enrol",
     "diarize.errors": "InputError",
     "diarize.pipeline": "Diarization Diarizer",
     "diarize.report.clusters": "plot_clusters",
@@ -52,7 +52,7 @@ MODULES = {
     "diarize.scatter": "Axes Scatter",
     "diarize.sets": "SpeakerSets",
     "diarize.timeline": "TimelineOptions",
-    "diarize.voiceprints": "Voiceprints name_speakers",
+    "diarize.voices.voiceprints": "Voiceprints name_speakers",
 }
 """Of single modules: what can be relied on among what they hold."""
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NOTHING_TO_TEST = {"errors.py", "version.py"}
+NOTHING_TO_TEST = {"errors.py", "audio/opening.py", "storage/version.py"}
 HEAVY = {"librosa", "matplotlib", "numba", "pandas", "pyannote", "scipy", "sklearn", "torch"}
 
 

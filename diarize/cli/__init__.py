@@ -39,7 +39,7 @@ from diarize.cli import (
     tune,
 )
 from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
-from diarize.version import __version__
+from diarize.storage.version import __version__
 
 app = typer.Typer(
     add_completion=False,

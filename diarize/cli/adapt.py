@@ -50,8 +50,8 @@ def adapt(
     from diarize.cli.progress import progress
     from diarize.cli.targets import refuse_recording
     from diarize.embedding import save_model
-    from diarize.files import require_writable
     from diarize.pipeline import Diarizer
+    from diarize.storage.files import require_writable
     from diarize.training.adaptation import adapt as adapt_model
     from diarize.training.last_layer import AdaptationConfig
 

@@ -20,8 +20,8 @@ from diarize.cli.workers import Event, Progress, Workers
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
-    from diarize.pipeline import Hook
 
 
 def run_batch(

@@ -68,9 +68,9 @@ def cluster(
     from diarize.cli.composition import composition, require_composition, scatter_of
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
-    from diarize.files import atomic_output, require_writable
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
+    from diarize.storage.files import atomic_output, require_writable
 
     require_composition(compose)
     params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}

@@ -47,10 +47,10 @@ def convert(
     audacity must be said.
     """
     from diarize.cli.targets import Targets
-    from diarize.files import file_name
     from diarize.formats import format_of, read_turns, require_format, written_format
     from diarize.formats.turns import annotated
     from diarize.formats.turns import exclusive as without_overlap
+    from diarize.storage.files import file_name
 
     source_format = source_format or format_of(source)
     if source_format is None:

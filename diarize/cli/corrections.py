@@ -27,7 +27,7 @@ def read_corrections(path: Path, inputs: Sequence[str], *, linked: bool) -> Turn
     from diarize.cli.inputs import Turns, name_of
     from diarize.cli.messages import note
     from diarize.corrections import Corrections
-    from diarize.voiceprints import ANONYMOUS
+    from diarize.voices.voiceprints import ANONYMOUS
 
     told = Turns.read(path, inputs)
     for uri, annotation in told.annotations.items():

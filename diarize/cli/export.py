@@ -24,7 +24,7 @@ def export(
     from diarize.cli.targets import require_folder
     from diarize.embedding import load_model
     from diarize.embedding.onnx_graphs import composition_graph, encoder_graph
-    from diarize.files import atomic_output
+    from diarize.storage.files import atomic_output
 
     require_folder(onnx)
     loaded = load_model(model)

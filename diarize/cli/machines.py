@@ -26,19 +26,19 @@ from uuid import uuid4
 from distributed import Client, Future, KilledWorker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from diarize.cache import Cache
 from diarize.cli.gather import Entry
 from diarize.cli.messages import explain, note, one_line
 from diarize.cli.work import Done, Work
 from diarize.cli.workers import Event, Progress, Said
 from diarize.errors import InputError
-from diarize.version import __version__
+from diarize.storage.cache import Cache
+from diarize.storage.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Worker
 
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
-    from diarize.pipeline import Hook
 
 PATIENCE = 10.0  # seconds in which a scheduler answers
 LOOK_EVERY = 1.0  # seconds without an event after which it is asked whether there are workers

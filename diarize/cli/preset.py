@@ -25,7 +25,7 @@ SPELLINGS = {"n_speakers": "num_speakers"}
 def _take(context: Context, value: str | None) -> str | None:
     """Let the preset give the defaults of the command's other options."""
     if value is not None:
-        from diarize.presets import read_preset
+        from diarize.tuning.presets import read_preset
 
         preset = read_preset(value)
         context.obj = preset

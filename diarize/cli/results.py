@@ -14,13 +14,14 @@ from diarize.cli.messages import error, explain, is_silent, note
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
     from diarize.cli.gather import Entry
     from diarize.cli.targets import Targets
     from diarize.diarization import Diarization
-    from diarize.pipeline import Diarizer, Hook
+    from diarize.pipeline import Diarizer
     from diarize.scatter import Likeness
-    from diarize.voiceprints import Voiceprints
+    from diarize.voices.voiceprints import Voiceprints
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Result:
         self, all_of_them: Sequence[Result], known: Voiceprints | None, likeness: Likeness
     ) -> Result:
         """Say of each speaker which voice he is, or is most like: a known one, or elsewhere."""
-        from diarize.voiceprints import Voiceprints, join, matches
+        from diarize.voices.voiceprints import Voiceprints, join, matches
 
         elsewhere = [
             replace(
@@ -118,7 +119,7 @@ def run_channels(
     diarizer: Diarizer, entry: Entry, recording: Recording, told: Told, hook: Hook | None
 ) -> Result:
     """Diarize a recording that has a microphone for each speaker."""
-    from diarize.multitrack import diarize_channels
+    from diarize.batch.multitrack import diarize_channels
 
     assert callable(diarizer.activity)
     began = perf_counter()
@@ -138,9 +139,9 @@ def deliver(result: Result, options: Mapping[str, Any], targets: Targets) -> lis
         The files that were written.
     """
     from diarize.cli.summary import print_summary
-    from diarize.clips import cut_clips
     from diarize.formats import FORMATS
     from diarize.formats.table import Beside
+    from diarize.report.clips import cut_clips
 
     found = result.found
     source = Path(result.entry.source)
@@ -203,7 +204,7 @@ def deliver_linked(
     Returns:
         The results under their final names.
     """
-    from diarize.voiceprints import name_speakers
+    from diarize.voices.voiceprints import name_speakers
 
     called = name_speakers([result.found.voices for result in results], known, likeness)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]

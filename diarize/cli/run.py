@@ -60,7 +60,7 @@ from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.activity import NetworkActivity, SileroActivity
-    from diarize.pipeline import Activity
+    from diarize.activity.counts import Activity
 
 
 # The defaults and ranges are those of the library; a test compares them, since importing it here
@@ -119,21 +119,22 @@ def run(
     """
     from dataclasses import replace
 
-    from diarize.cache import Cache
     from diarize.cli.batch import require_dask, require_files, run_batch, unfinished
     from diarize.cli.corrections import read_corrections
     from diarize.cli.gather import gather, require_distinct
     from diarize.cli.inputs import Turns
-    from diarize.cli.known import learn_known
     from diarize.cli.manifest import Manifest
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
+    from diarize.cli.progress import progress
     from diarize.cli.results import Failures, deliver_linked
     from diarize.cli.speakers import require_export, write_voices
     from diarize.cli.targets import Targets, require_folder
     from diarize.cli.work import Work
     from diarize.pipeline import Diarizer
+    from diarize.storage.cache import Cache
     from diarize.timeline import TimelineOptions
+    from diarize.voices.known import learn_known
 
     if channels not in {"mix", "separate", "per-speaker"}:
         raise InputError(f"channels {channels}: not one of mix, separate, per-speaker")
@@ -194,7 +195,8 @@ def run(
     diarizer.prepare()
     enrolled = None
     if known:
-        enrolled = learn_known(known, diarizer, activity if vad == "none" else detector)
+        with progress() as hook:
+            enrolled = learn_known(known, diarizer, activity if vad == "none" else detector, hook)
 
     work = Work(
         diarizer=diarizer,

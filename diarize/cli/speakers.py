@@ -23,7 +23,7 @@ def require_export(path: Path, out: str, inputs: Sequence[str]) -> None:
         InputError: no .npz, a place that cannot be written, a recording, or where results go.
     """
     from diarize.cli.targets import refuse_recording
-    from diarize.files import require_writable
+    from diarize.storage.files import require_writable
 
     if path.suffix != ".npz":
         raise InputError(f"export-speakers {path}: a name that ends in .npz is needed")

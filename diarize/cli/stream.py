@@ -165,8 +165,8 @@ def stream(
     from diarize.cli.params import parse_params
     from diarize.cli.sources import Pcm
     from diarize.cli.targets import refuse_recording
-    from diarize.files import require_writable
     from diarize.formats import written_format
+    from diarize.storage.files import require_writable
     from diarize.streaming import StreamingDiarizer
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}

@@ -60,8 +60,8 @@ class Targets:
             InputError: an unknown format, an ending that no format has, two recordings of one name,
                 a place that cannot be written, or a file that is one of the recordings.
         """
-        from diarize.files import require_writable
         from diarize.formats import require_format, written_format
+        from diarize.storage.files import require_writable
 
         for name in formats or ():
             require_format(name)
@@ -106,8 +106,8 @@ class Targets:
         Returns:
             The files that were written.
         """
-        from diarize.files import atomic_output
         from diarize.formats import FORMATS
+        from diarize.storage.files import atomic_output
 
         if self.folder is None and self.file is None:
             sys.stdout.write("".join(texts.values()))
@@ -144,7 +144,7 @@ def require_page(path: Path) -> None:
     Raises:
         InputError: it cannot be written, or has another ending than .html.
     """
-    from diarize.files import require_writable
+    from diarize.storage.files import require_writable
 
     if path.suffix.lower() not in {"", ".html", ".htm"}:
         raise InputError(f"{path}: a web page ends in .html")
@@ -172,7 +172,7 @@ def require_folder(path: Path) -> None:
     Raises:
         InputError: it is a file, or it or the folder above it cannot be written.
     """
-    from diarize.files import require_writable
+    from diarize.storage.files import require_writable
 
     if path.is_dir():
         require_writable(path / ".diarize")

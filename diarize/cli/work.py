@@ -15,14 +15,15 @@ from diarize.cli.manifest import Fingerprint, file_sha256
 from diarize.cli.messages import explain
 from diarize.cli.results import Result, Told, deliver, run_channels, run_one
 from diarize.errors import InputError
-from diarize.version import __version__
+from diarize.storage.version import __version__
 
 if TYPE_CHECKING:
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
     from diarize.cli.gather import Entry
     from diarize.cli.targets import Targets
-    from diarize.pipeline import Diarizer, Hook
-    from diarize.voiceprints import Voiceprints
+    from diarize.pipeline import Diarizer
+    from diarize.voices.voiceprints import Voiceprints
 
 Watch = Callable[["Recording"], AbstractContextManager["Hook | None"]]
 """Shows the progress of a recording as long as its context lasts, as its hook tells it."""

@@ -28,8 +28,8 @@ from diarize.cli.messages import show_warnings_as_notes
 from diarize.cli.work import Done, Work
 
 if TYPE_CHECKING:
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
-    from diarize.pipeline import Hook
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")

@@ -13,14 +13,14 @@ from typing import Any
 from pyannote.core import Annotation
 
 from diarize.audio import Recording
-from diarize.files import atomic_output
 from diarize.formats.turns import Confidence, written_turns
 from diarize.report.errors import error_intervals, partners
 from diarize.report.figures import talk_figures
 from diarize.report.sound import Sound, page_sound
 from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
-from diarize.version import __version__
+from diarize.storage.files import atomic_output
+from diarize.storage.version import __version__
 
 _PAGE = Path(__file__).parent / "page"
 # In the order in which they build on each other; they share one scope.

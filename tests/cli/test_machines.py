@@ -16,13 +16,13 @@ from unittest.mock import create_autospec
 import pytest
 
 from diarize.activity import whole
-from diarize.cache import Cache
 from diarize.cli.gather import Entry
 from diarize.cli.manifest import NAME
 from diarize.cli.targets import Targets
 from diarize.cli.work import Work
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer
+from diarize.storage.cache import Cache
 
 distributed = pytest.importorskip("distributed")
 machines = pytest.importorskip("diarize.cli.machines")

@@ -11,7 +11,7 @@ from diarize.cli.gather import Entry
 from diarize.cli.results import Failures, Result
 from diarize.diarization import Diarization
 from diarize.errors import InputError
-from diarize.voiceprints import Voiceprints
+from diarize.voices.voiceprints import Voiceprints
 
 
 def test_one_of_several_may_fail(capsys: pytest.CaptureFixture[str]) -> None:

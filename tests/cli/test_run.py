@@ -25,7 +25,7 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, name_speakers
+from diarize.voices.voiceprints import Voiceprints, name_speakers
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`

@@ -14,7 +14,7 @@ from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
-from diarize.voiceprints import Voiceprints
+from diarize.voices.voiceprints import Voiceprints
 
 
 def heard(uri: str, *names: str) -> Diarization:

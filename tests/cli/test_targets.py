@@ -103,7 +103,7 @@ def test_a_folder_without_permission_is_refused(
     def deny(path: object, *_: object) -> None:  # to root nothing is forbidden
         raise InputError(f"cannot write {path}: Permission denied")
 
-    monkeypatch.setattr("diarize.files.require_writable", deny)
+    monkeypatch.setattr("diarize.storage.files.require_writable", deny)
     for folder, asked in ((tmp_path, tmp_path / ".diarize"), (tmp_path / "a/b", tmp_path / "a")):
         with pytest.raises(InputError, match=f"^cannot write {asked}: Permission denied$"):
             require_folder(folder)

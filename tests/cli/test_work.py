@@ -15,15 +15,15 @@ import pytest
 from diarize import cache
 from diarize.activity import SileroActivity, whole
 from diarize.audio import Recording
-from diarize.cache import Cache
 from diarize.cli.gather import Entry
 from diarize.cli.inputs import Turns
 from diarize.cli.targets import Targets
 from diarize.cli.work import Work
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer
+from diarize.storage.cache import Cache
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints
+from diarize.voices.voiceprints import Voiceprints
 
 A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"
 B = "SPEAKER b 1 2 1 <NA> <NA> y <NA> <NA>\n"

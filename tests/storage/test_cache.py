@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diarize.cache import Cache, cache_key, version_of
+from diarize.storage.cache import Cache, cache_key, version_of
 
 KEY = cache_key("x")
 

@@ -10,8 +10,8 @@ from pyannote.core import Annotation, Segment
 
 from diarize.activity import SileroActivity, whole
 from diarize.audio import SAMPLE_RATE, Recording, open_recording
+from diarize.batch.multitrack import FRAME, diarize_channels, leaks
 from diarize.errors import InputError
-from diarize.multitrack import FRAME, diarize_channels, leaks
 from diarize.pipeline import Diarizer
 from diarize.scoring import score_files
 

@@ -12,7 +12,7 @@ from pyannote.core import Annotation, Segment
 from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
-from diarize.voiceprints import (
+from diarize.voices.voiceprints import (
     Voiceprints,
     by_first_appearance,
     identify,

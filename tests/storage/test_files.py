@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.files import atomic_output, file_name, require_writable, write_npz
+from diarize.storage.files import atomic_output, file_name, require_writable, write_npz
 
 
 @pytest.fixture(params=["without a name", "with a name"], autouse=True)
@@ -75,7 +75,7 @@ def test_a_signal_at_any_line_leaves_nothing(tmp_path: Path) -> None:
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal lines
-        if not frame.f_code.co_filename.endswith(os.path.join("diarize", "files.py")):
+        if not frame.f_code.co_filename.endswith(os.path.join("storage", "files.py")):
             return None
         if event == "line":
             lines -= 1

@@ -1,4 +1,4 @@
-"""Known voices, as `--known` gives them."""
+"""Known voices, as `--known` names them: clips of people, or files of exported speakers."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ import numpy as np
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from diarize.pipeline import Activity, Diarizer
-    from diarize.voiceprints import Voiceprints
+    from diarize.activity.counts import Activity, Hook
+    from diarize.voices.enrolment import Listener
+    from diarize.voices.voiceprints import Voiceprints
 
 
-def learn_known(values: Sequence[str], diarizer: Diarizer, activity: Activity) -> Voiceprints:
+def learn_known(
+    values: Sequence[str], diarizer: Listener, activity: Activity, hook: Hook | None = None
+) -> Voiceprints:
     """Learn the voices that `--known` names.
 
     Args:
         values: NAME=CLIP or FILE.npz each.
         diarizer: whose model is used.
         activity: where there is speech in a clip.
+        hook: called as `hook(step, done, total)` after each person.
 
     Raises:
         InputError: a value that is none of these, a clip or file that cannot be used, or a name
             that comes from two places.
     """
-    from diarize.cli.progress import progress
-    from diarize.enrolment import enrol
-    from diarize.voiceprints import join
+    from diarize.voices.enrolment import enrol
+    from diarize.voices.voiceprints import join
 
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
     own = diarizer.model_sha256
     sources = {path: read_known(path, own) for path in archives}
-    with progress() as hook:
-        sources["a clip"] = enrol(diarizer, clips, activity, hook)
+    sources["a clip"] = enrol(diarizer, clips, activity, hook)
     origin: dict[str, str] = {}
     for source, voices in sources.items():
         for name in voices.names:
@@ -57,7 +59,7 @@ def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
         InputError: not NAME=CLIP, a name that cannot stand in RTTM or is kept for strangers, or a
             clip of two names.
     """
-    from diarize.voiceprints import ANONYMOUS
+    from diarize.voices.voiceprints import ANONYMOUS
 
     clips: dict[str, list[str]] = {}
     owners: dict[str, str] = {}  # of each file
@@ -90,7 +92,7 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
     """
     from diarize.clustering.assignment import to_sphere
     from diarize.formats.speakers import read_speakers
-    from diarize.voiceprints import ANONYMOUS, Voiceprints
+    from diarize.voices.voiceprints import ANONYMOUS, Voiceprints
 
     speakers = read_speakers(path)
     if speakers.voices.model_sha256 != model_sha256:

@@ -10,10 +10,10 @@ import pytest
 
 from diarize.activity import whole
 from diarize.audio import open_recording
-from diarize.enrolment import enrol
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer
-from diarize.voiceprints import identify
+from diarize.voices.enrolment import enrol
+from diarize.voices.voiceprints import identify
 
 
 @pytest.fixture

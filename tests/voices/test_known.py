@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from diarize.activity import whole
-from diarize.cli.known import learn_known, parse_known, read_known
 from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings
 from diarize.formats.speakers import Speakers, write_speakers
 from diarize.pipeline import Diarizer
+from diarize.voices.known import learn_known, parse_known, read_known
 
 
 def test_clips_by_name() -> None:

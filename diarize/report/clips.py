@@ -14,8 +14,8 @@ from jaxtyping import Float32
 from pyannote.core import Annotation
 
 from diarize.audio import Recording
-from diarize.files import atomic_output, file_name
 from diarize.formats.turns import Turn, written_turns
+from diarize.storage.files import atomic_output, file_name
 
 _FULL_SCALE = 1 << 15  # of 16 bits: a recording that has no more is given back bit by bit
 

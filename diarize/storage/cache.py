@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from diarize.files import write_npz
-from diarize.version import __version__
+from diarize.storage.files import write_npz
+from diarize.storage.version import __version__
 
 _SUFFIX = ".npz"
 

@@ -12,8 +12,8 @@ import pytest
 
 from diarize.clustering import make
 from diarize.errors import InputError
-from diarize.presets import PRESETS, TIMELINE, Preset, preset_text, read_preset
 from diarize.timeline import TimelineOptions
+from diarize.tuning.presets import PRESETS, TIMELINE, Preset, preset_text, read_preset
 
 
 @pytest.mark.parametrize("name", PRESETS)

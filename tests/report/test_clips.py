@@ -13,8 +13,8 @@ from pyannote.core import Annotation, Segment
 
 from diarize.audio import open_recording
 from diarize.audio.decoders import CHUNK_VALUES
-from diarize.clips import cut_clips
 from diarize.errors import InputError
+from diarize.report.clips import cut_clips
 
 RATE = 44_100
 

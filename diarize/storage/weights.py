@@ -1,4 +1,4 @@
-"""Weights files: safetensors with a checksum in their header of all that they hold.
+"""Weights files: where they lie, and a checksum in their header of all that they hold.
 
 A network answers overwritten weights with vectors like any others: nothing but the checksum tells.
 """
@@ -16,6 +16,13 @@ CHECKSUM = "sha256"
 METADATA = "__metadata__"  # where safetensors keeps what is no tensor
 MOST_HEADER = 100_000_000  # bytes; what claims more is not safetensors
 ALIGNMENT = 8  # bytes to which safetensors fills up its header
+
+
+def models_folder() -> Path:
+    """Find the shipped weights: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent.parent
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
 
 
 def sealed(content: bytes) -> bytes:

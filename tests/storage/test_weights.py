@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save, save_file
 
-from diarize.shipped import models_folder
-from diarize.weights import require_whole, sealed
+from diarize.storage.weights import models_folder, require_whole, sealed
 
 SHIPPED = sorted(models_folder().rglob("*.safetensors"))
 
@@ -81,3 +80,7 @@ def test_weights_that_ship_are_whole_and_say_so(shipped: Path, tmp_path: Path) -
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match="damaged weights file"):
         require_whole(path)
+
+
+def test_the_folder_holds_the_model() -> None:
+    assert (models_folder() / "lstm-compositional.safetensors").is_file()

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from diarize.activity.counts import Activity, Hook
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.clustering.assignment import to_sphere
 from diarize.errors import InputError
-from diarize.pipeline import Activity, Diarizer, Hook
-from diarize.voiceprints import Voiceprints
+from diarize.voices.voiceprints import Voiceprints
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """What is asked of a `Diarizer`: to embed a recording where there is speech."""
+
+    activity: Any
+
+    @property
+    def model_sha256(self) -> str: ...
+
+    def prepare(self) -> None: ...
+
+    def embed(self, recording: Recording) -> Any: ...
 
 
 def enrol(
-    diarizer: Diarizer,
+    diarizer: Listener,
     clips: Mapping[str, Sequence[Source | Recording]],
     activity: Activity | None = None,
     hook: Hook | None = None,
