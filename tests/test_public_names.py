@@ -12,6 +12,7 @@ PUBLIC = {
         "Heard NetworkActivity SileroActivity VoiceCounts clip_regions measure_gain whole"
     ),
     "diarize.audio": "SAMPLE_RATE Recording open_recording",
+    "diarize.batch": "Done Job Result Targets Turns Work find_jobs require_distinct run unfinished",
     "diarize.clustering": "BACKENDS describe make",
     "diarize.clustering.dpgmm": "DPGMM NIW",
     "diarize.clustering.forests": (

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.layers import Context, PresetOption, preset_params
 from diarize.cli.options import SeedOption
-from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 # What has an option of its own, by the name that a backend knows it by.

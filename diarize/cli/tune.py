@@ -208,7 +208,7 @@ def _read_trials(folders: Sequence[Path], compose: str | None) -> tuple[list[Tri
 def _read_conversations(folders: Sequence[Path]) -> list[Conversation]:
     from diarize.audio import open_recording
     from diarize.audio.suffixes import AUDIO_SUFFIXES
-    from diarize.cli.inputs import Turns
+    from diarize.batch.told import Turns
     from diarize.tuning import Conversation
 
     found = []

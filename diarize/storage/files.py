@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -108,6 +108,37 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     if present is None or stat.S_ISREG(present.st_mode):
         with contextlib.suppress(_Enough), atomic_output(path):
             raise _Enough
+
+
+def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:
+    """Refuse to write over a recording.
+
+    Args:
+        path: of the file that would be written.
+        inputs: the recordings.
+        content: what it would hold, for the message.
+
+    Raises:
+        InputError: the file is one of the recordings.
+    """
+    if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
+        raise InputError(f"{path}: is the recording, which {content} would replace")
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a folder that could not be made, or that nothing could be written into.
+
+    Raises:
+        InputError: it is a file, or it or the folder above it cannot be written.
+    """
+    if path.is_dir():
+        require_writable(path / ".diarize")
+        return
+    if path.exists():
+        raise InputError(f"{path}: a file, but a folder is needed")
+    while not path.parent.exists():
+        path = path.parent
+    require_writable(path)
 
 
 class _Enough(BaseException):

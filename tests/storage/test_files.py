@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.storage.files import atomic_output, file_name, require_writable, write_npz
+from diarize.storage.files import (
+    atomic_output,
+    file_name,
+    require_folder,
+    require_writable,
+    write_npz,
+)
 
 
 @pytest.fixture(params=["without a name", "with a name"], autouse=True)
@@ -205,3 +211,15 @@ def test_names_of_files_stay_in_their_folder(tmp_path: Path, name: str, clean: s
     assert file_name(name) == clean
     (tmp_path / f"{file_name(name)}_0012.340-0015.120.wav").touch()
     assert len(os.listdir(tmp_path)) == 1
+
+
+def test_a_folder_without_permission_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deny(path: object, *_: object) -> None:  # to root nothing is forbidden
+        raise InputError(f"cannot write {path}: Permission denied")
+
+    monkeypatch.setattr("diarize.storage.files.require_writable", deny)
+    for folder, asked in ((tmp_path, tmp_path / ".diarize"), (tmp_path / "a/b", tmp_path / "a")):
+        with pytest.raises(InputError, match=f"^cannot write {asked}: Permission denied$"):
+            require_folder(folder)

@@ -1,4 +1,4 @@
-"""Several processes that share the inputs of a run.
+"""Several processes that share the jobs of a run.
 
 Processes, not threads: most of the work on a recording holds the interpreter (MFCC, clustering and
 decoding are many small steps). benchmarks/jobs.py measures both.
@@ -11,25 +11,19 @@ a pipe of its own, whose end tells either side that the other is gone.
 from __future__ import annotations
 
 import contextlib
-import io
 import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from diarize.cli.gather import Entry
-from diarize.cli.messages import show_warnings_as_notes
-from diarize.cli.work import Done, Work
-
-if TYPE_CHECKING:
-    from diarize.activity.counts import Hook
-    from diarize.audio import Recording
+from diarize.batch.jobs import Job
+from diarize.batch.work import Done, Work
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -40,39 +34,30 @@ _CONTEXT = multiprocessing.get_context("spawn")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a process is with a recording of an input."""
+    """How far a process is with a recording of a job."""
 
-    entry: Entry
+    job: Job
     name: str  # of the recording
     step: str
     done: float
     total: float
 
 
-@dataclass(frozen=True)
-class Said:
-    """What came of an input, and what was said of it."""
-
-    done: Done
-    out: str = ""
-    err: str = ""
-
-
-Event: TypeAlias = Progress | Said
+Event: TypeAlias = Progress | Done
 
 
 @dataclass
 class _Worker:
     process: SpawnProcess
     pipe: Connection
-    entry: Entry | None = None
+    job: Job | None = None
 
 
 class Workers:
-    """Processes that work on inputs; each loads the model once and has one thread.
+    """Processes that work on jobs; each loads the model once and has one thread.
 
     Args:
-        work: what is done with each input.
+        work: what is done with each job.
         count: how many processes.
     """
 
@@ -87,7 +72,7 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         """End all of them, whatever they are at; half a file is removed."""
         for worker in self._workers:
-            if worker.entry is not None:
+            if worker.job is not None:
                 worker.process.terminate()
             worker.pipe.close()  # who waits for work goes home
         for worker in self._workers:
@@ -96,15 +81,15 @@ class Workers:
                 worker.process.kill()
                 worker.process.join()
 
-    def work_on(self, entries: Sequence[Entry]) -> Iterator[Event]:
-        """Hand out inputs in their order, and tell what comes back when it comes."""
-        waiting = list(reversed(entries))
-        for _ in range(min(self._count, len(entries))):
+    def work_on(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Hand out jobs in their order, and tell what comes back when it comes."""
+        waiting = list(reversed(jobs))
+        for _ in range(min(self._count, len(jobs))):
             self._workers.append(self._start(waiting.pop()))
-        while busy := {one.pipe: one for one in self._workers if one.entry is not None}:
+        while busy := {one.pipe: one for one in self._workers if one.job is not None}:
             for pipe in wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
-                assert worker.entry is not None
+                assert worker.job is not None
                 try:
                     event = worker.pipe.recv()
                 except (EOFError, OSError):
@@ -113,36 +98,36 @@ class Workers:
                     if waiting:
                         self._workers.append(self._start(waiting.pop()))
                     continue
-                if isinstance(event, Said):
-                    worker.entry = waiting.pop() if waiting else None
-                    if worker.entry is not None:
-                        _hand(worker, worker.entry)
+                if isinstance(event, Done):
+                    worker.job = waiting.pop() if waiting else None
+                    if worker.job is not None:
+                        _hand(worker, worker.job)
                 yield event
 
-    def _start(self, entry: Entry) -> _Worker:
+    def _start(self, job: Job) -> _Worker:
         own, other = _CONTEXT.Pipe()
         process = _CONTEXT.Process(target=_serve, args=(other, self._work), daemon=True)
         with _birth():
             process.start()
         other.close()
-        worker = _Worker(process, own, entry)
-        _hand(worker, entry)
+        worker = _Worker(process, own, job)
+        _hand(worker, job)
         return worker
 
 
-def _hand(worker: _Worker, entry: Entry) -> None:
+def _hand(worker: _Worker, job: Job) -> None:
     with contextlib.suppress(BrokenPipeError):  # it has died: reading from it will tell
-        worker.pipe.send(entry)
+        worker.pipe.send(job)
 
 
-def _dead(worker: _Worker) -> Said:
-    """What came of the input of a process that is gone."""
+def _dead(worker: _Worker) -> Done:
+    """What came of the job of a process that is gone."""
     worker.process.join()
     code = worker.process.exitcode or 0
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-    assert worker.entry is not None
-    why = f"{worker.entry.source}: the process that worked on it {how}"
-    return Said(Done.failed(worker.entry, why))
+    assert worker.job is not None
+    why = f"{worker.job.source}: the process that worked on it {how}"
+    return Done.failed(worker.job, why)
 
 
 @contextmanager
@@ -164,21 +149,7 @@ def _birth() -> Iterator[None]:
 def _serve(pipe: Connection, work: Work) -> None:
     """Work on what comes through the pipe, until nothing comes any more."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    show_warnings_as_notes()
     with contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
         while True:
-            pipe.send(_perform(work, pipe.recv(), pipe.send))
-
-
-def _perform(work: Work, entry: Entry, send: Callable[[Event], None]) -> Said:
-    @contextmanager
-    def watch(recording: Recording) -> Iterator[Hook]:
-        def tell(step: str, done: float, total: float) -> None:
-            send(Progress(entry, recording.uri, step, done, total))
-
-        yield tell
-
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        done = work.perform(entry, watch).sendable()
-    return Said(done, out.getvalue(), err.getvalue())
+            done = work.perform(pipe.recv(), lambda *told: pipe.send(Progress(*told)))
+            pipe.send(done.sendable())

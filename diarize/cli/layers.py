@@ -1,22 +1,37 @@
-"""`--config`: a file of options, which yield to the environment and the command line."""
+"""Where options come from: the command line, the environment, a file, a preset, in that order.
+
+Typer reads the first two (`auto_envvar_prefix`); the others become defaults of the command.
+"""
 
 from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from diarize.cli.messages import note
-from diarize.cli.preset import PRESET, SPELLINGS, Context, overlay
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typer import Context as Context
+else:
+    # What commands are called with is no `typer.Context` itself, but of the class above it.
+    Context = typer.Context.__mro__[1]
 
+Options = TypeVar("Options")
+
+PRESET = "diarize.preset"  # under which a context holds the names of what its preset sets
+
+# Where the command has another word for an option than the backend.
+SPELLINGS = {"n_speakers": "num_speakers"}
 ASKED = "diarize.asked"  # under which contexts hold the one whose options may come from elsewhere
 
 _ELSEWHERE = {"audio", "config", "help"}  # are no settings
@@ -25,7 +40,38 @@ _BACKENDS = {option: name for name, option in SPELLINGS.items()}  # how backends
 _LIKE = 0.75  # how like an option's name must be to be what was meant; 1: it is the same
 
 
-def _take(context: Context, value: Path | None) -> Path | None:
+def taking(
+    options: type[Options],
+) -> Callable[[Callable[[Any, Options], None]], Callable[..., None]]:
+    """Make a command of a function that takes a context, and all options as one object.
+
+    Args:
+        options: a dataclass; its annotations and defaults are those that Typer reads.
+    """
+    hints = {"context": Context, **get_type_hints(options, include_extras=True)}
+    given: Any = options
+    defaults = {one.name: one.default for one in fields(given) if one.default is not MISSING}
+
+    def decorate(function: Callable[[Any, Options], None]) -> Callable[..., None]:
+        @wraps(function)
+        def command(context: Any, **values: Any) -> None:
+            function(context, options(**values))
+
+        command.__annotations__ = hints
+        command.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint).replace(
+                    default=defaults.get(name, Parameter.empty)
+                )
+                for name, hint in hints.items()
+            ]
+        )
+        return command
+
+    return decorate
+
+
+def _take_file(context: Context, value: Path | None) -> Path | None:
     """Let the file give the defaults of the command's other options."""
     context.meta[ASKED] = context
     if not context.resilient_parsing:
@@ -41,7 +87,7 @@ ConfigOption = Annotated[
     typer.Option(
         metavar="FILE.toml",
         is_eager=True,
-        callback=_take,
+        callback=_take_file,
         help="Options, as `diarize config` prints them; a variable DIARIZE_OPTION of the "
         "environment wins over them, and the command line over both.",
         show_default="none",
@@ -150,3 +196,67 @@ def _text(place: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{place} is a text or a number")
     return str(value)
+
+
+def _take_preset(context: Context, value: str | None) -> str | None:
+    """Let the preset give the defaults of the command's other options."""
+    if value is not None:
+        from diarize.tuning.presets import read_preset
+
+        preset = read_preset(value)
+        context.obj = preset
+        named = {SPELLINGS.get(name, name): value for name, value in preset.params.items()}
+        # What stands beside a preset wins over it: so does a file that names it.
+        source = context.get_parameter_source("preset")
+        beside = source is not None and source.name == "DEFAULT_MAP"
+        set_here = overlay(context, {**named, "backend": preset.backend}, last=not beside)
+        context.meta[PRESET] = set_here
+    return value
+
+
+def overlay(context: Context, values: Mapping[str, Any], *, last: bool) -> set[str]:
+    """Give defaults of a command's options.
+
+    Args:
+        context: of the command.
+        values: the defaults, by the options' names.
+        last: whether they win over those that were given before.
+
+    Returns:
+        The names for which these count.
+    """
+    before = context.default_map or {}
+    context.default_map = {**before, **values} if last else {**values, **before}
+    return set(values) if last else set(values) - set(before)
+
+
+# Eager: it is read before the options whose defaults it gives.
+PresetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|NAME",
+        is_eager=True,
+        callback=_take_preset,
+        help="Backend and options that `diarize tune` wrote, or a shipped preset (`diarize "
+        "backends`); options given beside it win.",
+    ),
+]
+
+
+def preset_params(context: Context) -> dict[str, Any]:
+    """Options of the backend that the preset sets, and that the command has no option for.
+
+    Raises:
+        InputError: the command line asks for another backend than the preset's.
+    """
+    preset = context.obj
+    if preset is None:
+        return {}
+    backend = context.params["backend"]
+    if backend != preset.backend:
+        raise InputError(f"preset {preset.name} is for backend {preset.backend}, not {backend}")
+    return {
+        name: value
+        for name, value in preset.clustering_params.items()
+        if SPELLINGS.get(name, name) not in context.params
+    }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diarize.cli.manifest import NAME, Fingerprint, Manifest, file_sha256
+from diarize.batch.manifest import NAME, Fingerprint, Manifest, file_sha256
 
 PRINT = Fingerprint("a" * 64, "b" * 64, "c" * 64, "1.0")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diarize import cache
-from diarize.activity import SileroActivity, whole
-from diarize.audio import Recording
-from diarize.cli.gather import Entry
-from diarize.cli.inputs import Turns
-from diarize.cli.targets import Targets
-from diarize.cli.work import Work
+from diarize.activity import SileroActivity
+from diarize.batch.jobs import Job
+from diarize.batch.told import Turns
+from diarize.batch.work import Work
 from diarize.errors import InputError
-from diarize.pipeline import Diarizer
+from diarize.storage import cache
 from diarize.storage.cache import Cache
 from diarize.timeline import TimelineOptions
 from diarize.voices.voiceprints import Voiceprints
@@ -29,28 +25,12 @@ A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"
 B = "SPEAKER b 1 2 1 <NA> <NA> y <NA> <NA>\n"
 
 
-@pytest.fixture
-def work(tiny_weights: Path, tmp_path: Path) -> Work:
-    diarizer = Diarizer(n_speakers=1, activity=whole, model=tiny_weights, device="cpu")
-    return Work(diarizer=diarizer, targets=Targets(tmp_path / "out", None, ["rttm"]))
-
-
-@contextlib.contextmanager
-def unwatched(recording: Recording) -> Iterator[None]:
-    yield None
-
-
 def test_an_input_is_heard_and_its_result_written(
     work: Work, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:
-    entry = Entry(str(write_tone("a.wav")), "sub")
+    job = Job(str(write_tone("a.wav")), "sub")
     steps: list[tuple[str, str]] = []
-
-    @contextlib.contextmanager
-    def watched(recording: Recording) -> Iterator[Callable[..., None]]:
-        yield lambda step, done, total: steps.append((recording.uri, step))
-
-    done = work.perform(entry, watched)
+    done = work.perform(job, lambda _, name, step, *__: steps.append((name, step)))
     assert done.problem is None
     assert done.outputs == [tmp_path / "out" / "sub" / "a.rttm"]
     assert done.outputs[0].read_text() == "SPEAKER a 1 0.000 1.000 <NA> <NA> SPEAKER_00 <NA> <NA>\n"
@@ -60,18 +40,18 @@ def test_an_input_is_heard_and_its_result_written(
 
 
 def test_each_channel_has_a_result(work: Work, write_tone: Callable[..., Path]) -> None:
-    entry = Entry(str(write_tone("a.wav", channels=2)))
-    done = replace(work, channels="separate").perform(entry, unwatched)
+    job = Job(str(write_tone("a.wav", channels=2)))
+    done = replace(work, channels="separate").perform(job)
     assert [path.name for path in done.outputs] == ["a_channel1.rttm", "a_channel2.rttm"]
 
 
 def test_linked_results_wait(work: Work, write_tone: Callable[..., Path]) -> None:
-    done = replace(work, linked=True).perform(Entry(str(write_tone("a.wav"))), unwatched)
+    done = replace(work, linked=True).perform(Job(str(write_tone("a.wav"))))
     assert (len(done.results), done.outputs) == (1, [])
 
 
 def test_a_problem_is_told(work: Work) -> None:
-    done = work.perform(Entry("missing.wav"), unwatched)
+    done = work.perform(Job("missing.wav"))
     assert isinstance(done.problem, InputError)
     assert (done.results, done.outputs, done.input_sha256) == ([], [], "")
 
@@ -112,35 +92,35 @@ def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
         replace(work, known=Voiceprints(("anna", "ben"), ears[::-1])),
         replace(work, known=Voiceprints(("ben", "anna"), ears)),
     ]
-    prints = [variant.fingerprint(Entry("a.wav"), "sound") for variant in variants]
+    prints = [variant.fingerprint(Job("a.wav"), "sound") for variant in variants]
     assert len(set(prints)) == len(variants)
     assert {one.model for one in prints} == {prints[0].model}
-    assert work.fingerprint(Entry("a.wav"), "sound") == prints[0]
+    assert work.fingerprint(Job("a.wav"), "sound") == prints[0]
     # Where results lie, and what is loaded, says nothing of them.
     elsewhere = replace(targets, folder=tmp_path / "elsewhere")
-    assert replace(work, targets=elsewhere).fingerprint(Entry("a.wav"), "sound") == prints[0]
+    assert replace(work, targets=elsewhere).fingerprint(Job("a.wav"), "sound") == prints[0]
     other = tmp_path / "other.safetensors"
     other.write_bytes(tiny_weights.read_bytes() + b" ")
-    assert told(model=other).fingerprint(Entry("a.wav"), "sound").model != prints[0].model
+    assert told(model=other).fingerprint(Job("a.wav"), "sound").model != prints[0].model
 
 
 def test_a_fingerprint_changes_with_the_detector(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = work.fingerprint(Entry("a.wav"), "sound")
+    before = work.fingerprint(Job("a.wav"), "sound")
     monkeypatch.setattr(cache, "version", lambda distribution: "99")
-    assert work.fingerprint(Entry("a.wav"), "sound") != before
+    assert work.fingerprint(Job("a.wav"), "sound") != before
 
 
 def test_a_cache_changes_no_result(work: Work, tmp_path: Path) -> None:
     cached = replace(work, diarizer=replace(work.diarizer, cache=Cache(tmp_path)))
-    assert cached.fingerprint(Entry("a.wav"), "x") == work.fingerprint(Entry("a.wav"), "x")
+    assert cached.fingerprint(Job("a.wav"), "x") == work.fingerprint(Job("a.wav"), "x")
 
 
 def test_what_is_said_of_others_changes_nothing(work: Work, tmp_path: Path) -> None:
     def printed(text: str, source: str) -> object:
         told = replace(work, corrections=turns(tmp_path / "said.rttm", text))
-        return told.fingerprint(Entry(source), "sound")
+        return told.fingerprint(Job(source), "sound")
 
     assert printed(A + B, "a.wav") == printed(A, "a.wav")
     assert printed(A + B, "b.wav") != printed(A, "b.wav")

@@ -1,6 +1,6 @@
-"""The machines of a Dask cluster that share the inputs of a run.
+"""The machines of a Dask cluster that share the jobs of a run.
 
-Dask hands out the inputs, the longest first, and gives those of a worker that is lost to another.
+Dask hands out the jobs, the longest first, and gives those of a worker that is lost to another.
 A worker hears a recording and sends back what it found; all files are written here. So workers must
 see the recordings, under the same paths, and need no access to where results go.
 """
@@ -10,12 +10,10 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -26,19 +24,15 @@ from uuid import uuid4
 from distributed import Client, Future, KilledWorker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from diarize.cli.gather import Entry
-from diarize.cli.messages import explain, note, one_line
-from diarize.cli.work import Done, Work
-from diarize.cli.workers import Event, Progress, Said
-from diarize.errors import InputError
+from diarize.batch.jobs import Job
+from diarize.batch.work import Done, Work
+from diarize.batch.workers import Event, Progress
+from diarize.errors import InputError, explain
 from diarize.storage.cache import Cache
 from diarize.storage.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Worker
-
-    from diarize.activity.counts import Hook
-    from diarize.audio import Recording
 
 PATIENCE = 10.0  # seconds in which a scheduler answers
 LOOK_EVERY = 1.0  # seconds without an event after which it is asked whether there are workers
@@ -49,20 +43,23 @@ class Machines:
     """Workers of a Dask cluster; each loads the model once and hears one recording at a time.
 
     Args:
-        work: what is done with each input.
+        work: what is done with each job.
         address: of the scheduler.
         wait: seconds without any worker, at the beginning or later, after which to give up.
+        note: told when there is none at the beginning.
 
     Raises:
         InputError: on entering: nobody answers there, or a worker has another version of this.
         OSError: on the way: the scheduler is gone, or there was no worker for too long.
     """
 
-    def __init__(self, work: Work, address: str, wait: float) -> None:
-        self._work, self._address, self._wait = work, address, wait
+    def __init__(
+        self, work: Work, address: str, wait: float, note: Callable[[str], None] | None = None
+    ) -> None:
+        self._work, self._address, self._wait, self._note = work, address, wait, note
         self._name = f"diarize-{uuid4().hex}"  # other runs may use the cluster too
         self._events: SimpleQueue[Any] = SimpleQueue()
-        self._waiting: dict[Any, tuple[Entry, Future]] = {}
+        self._waiting: dict[Any, tuple[Job, Future]] = {}
 
     def __enter__(self) -> Machines:
         for name in ("distributed", "distributed.client"):  # what it has to say is said here
@@ -77,8 +74,8 @@ class Machines:
             self._client.close()
             raise InputError(f"dask {self._address}: {explain(problem)[1]}") from problem
         self._client.subscribe_topic(self._name, self._events.put)
-        if not self._client.scheduler_info()["workers"]:
-            note(
+        if self._note is not None and not self._client.scheduler_info()["workers"]:
+            self._note(
                 f"dask {self._address}: has no workers yet; they are waited for {self._wait:g} s "
                 "(--dask-wait)"
             )
@@ -92,13 +89,13 @@ class Machines:
                 self._client.unregister_worker_plugin(self._name)
         self._client.close()
 
-    def work_on(self, entries: Sequence[Entry]) -> Iterator[Event]:
-        """Hand out inputs in their order, and tell what comes back when it comes."""
-        for rank, entry in enumerate(entries):
-            sent = replace(entry, source=os.path.abspath(entry.source))
+    def work_on(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Hand out jobs in their order, and tell what comes back when it comes."""
+        for rank, job in enumerate(jobs):
+            sent = replace(job, source=os.path.abspath(job.source))
             key = f"{self._name}-{rank}"
             future = self._client.submit(hear, self._name, key, sent, key=key, priority=-rank)
-            self._waiting[key] = entry, future
+            self._waiting[key] = job, future
             future.add_done_callback(self._events.put)
         manned = monotonic()  # when there was a worker, as far as is known
         while self._waiting:
@@ -109,8 +106,8 @@ class Machines:
                 continue
             manned = monotonic()
             if isinstance(event, Future):
-                entry, future = self._waiting.pop(event.key)
-                yield self._settled(entry, future)
+                job, future = self._waiting.pop(event.key)
+                yield self._settled(job, future)
                 continue
             _, (key, *progress) = event  # with the time of the scheduler
             if key in self._waiting:
@@ -126,34 +123,29 @@ class Machines:
             raise OSError(errno.ETIMEDOUT, lost, f"dask {self._address}")
         return manned
 
-    def _settled(self, entry: Entry, future: Future) -> Said:
+    def _settled(self, job: Job, future: Future) -> Done:
         """Write what a worker found."""
         try:
-            done, notes = future.result()
+            done = future.result()
         except KilledWorker as end:
             deaths = end.allowed_failures + 1
             workers = "the worker" if deaths == 1 else f"{deaths} workers in turn"
-            return Said(Done.failed(entry, f"{entry.source}: {workers} that heard it died"))
+            return Done.failed(job, f"{job.source}: {workers} that heard it died")
         except CancelledError as end:
             lost = "the scheduler is gone; what is finished is kept"
             raise OSError(errno.ECONNRESET, lost, f"dask {self._address}") from end
         except Exception as reason:
-            why = f"{entry.source}: on the cluster: {explain(reason)[1]}"
-            return Said(Done.failed(entry, why))
-        for text in notes:
-            note(text)
-        results = [replace(result, entry=entry) for result in done.results]
-        out = StringIO()
-        with redirect_stdout(out):
-            done = self._work.deliver(replace(done, entry=entry, results=results))
-        return Said(done, out.getvalue())
+            return Done.failed(job, f"{job.source}: on the cluster: {explain(reason)[1]}")
+        results = [replace(result, job=job) for result in done.results]
+        done = replace(done, job=job, results=results)
+        return done if self._work.linked else self._work.deliver(done)
 
 
 class Hearing(WorkerPlugin):
     """What a worker keeps for as long as a run lasts, the model included.
 
     Args:
-        work: what is done with each input.
+        work: what is done with each job.
     """
 
     def __init__(self, work: Work) -> None:
@@ -167,39 +159,29 @@ class Hearing(WorkerPlugin):
         self.alone = Lock()
 
 
-def hear(name: str, key: str, entry: Entry) -> tuple[Done, list[str]]:
-    """Hear the recordings of an input; runs on a worker.
+def hear(name: str, key: str, job: Job) -> Done:
+    """Hear the recordings of a job; runs on a worker, and writes nothing.
 
     Args:
         name: of what the worker keeps for this run.
         key: under which progress is told.
-        entry: the input.
-
-    Returns:
-        What was found, nothing of which is written, and what a person should know of it.
+        job: what is heard.
     """
     worker = get_worker()
-    if not entry.problem and not os.path.exists(entry.source):
-        why = f"{entry.source}: no such file where {worker.address} runs"
-        return Done.failed(entry, why), []
+    if not job.problem and not os.path.exists(job.source):
+        return Done.failed(job, f"{job.source}: no such file where {worker.address} runs")
+    told: dict[tuple[str, str], float] = {}
 
-    @contextmanager
-    def watch(recording: Recording) -> Iterator[Hook]:
-        told: dict[str, float] = {}
-
-        def tell(step: str, done: float, total: float) -> None:
-            now = monotonic()
-            if now - told.get(step, -TOLD_EVERY) >= TOLD_EVERY:
-                told[step] = now
-                worker.log_event(name, [key, recording.uri, step, float(done), float(total)])
-
-        yield tell
+    def tell(job: Job, recording: str, step: str, done: float, total: float) -> None:
+        now = monotonic()
+        if now - told.get((recording, step), -TOLD_EVERY) >= TOLD_EVERY:
+            told[recording, step] = now
+            worker.log_event(name, [key, recording, step, float(done), float(total)])
 
     hearing = worker.plugins[name]
     assert isinstance(hearing, Hearing)
-    with hearing.alone, warnings.catch_warnings(record=True) as caught:
-        done = hearing.work.hear(entry, watch).sendable()
-    return done, [one_line(str(warning.message)) for warning in caught]
+    with hearing.alone:
+        return hearing.work.hear(job, tell).sendable()
 
 
 def _portable(work: Work) -> Work:

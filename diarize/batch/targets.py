@@ -1,14 +1,13 @@
-"""Where results go: a file, a folder or standard output; whole or not at all."""
+"""Where results go: a file, a folder or standard output; files whole or not at all."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diarize.cli.gather import Entry, require_distinct
+from diarize.batch.jobs import Job, require_distinct
 from diarize.errors import InputError
 
 
@@ -26,9 +25,9 @@ class Targets:
         pages: where web pages are named by the recording; None: there is at most one.
     """
 
-    folder: Path | None
-    file: Path | None
-    formats: Sequence[str]
+    folder: Path | None = None
+    file: Path | None = None
+    formats: Sequence[str] = ("rttm",)
     clips: Path | None = None
     several: bool = False
     page: Path | None = None
@@ -38,7 +37,7 @@ class Targets:
     def resolve(
         cls,
         out: str,
-        inputs: Sequence[Entry],
+        inputs: Sequence[Job],
         formats: Sequence[str] | None,
         *,
         several: bool,
@@ -61,7 +60,7 @@ class Targets:
                 a place that cannot be written, or a file that is one of the recordings.
         """
         from diarize.formats import require_format, written_format
-        from diarize.storage.files import require_writable
+        from diarize.storage.files import refuse_recording, require_folder, require_writable
 
         for name in formats or ():
             require_format(name)
@@ -80,10 +79,15 @@ class Targets:
             require_folder(path)
             return cls(path, None, formats, clips, several, page, pages)
         require_writable(path)
-        refuse_recording(path, [entry.source for entry in inputs], "the result")
+        refuse_recording(path, [job.source for job in inputs], "the result")
         if not told:
             formats = [written_format(path) or "rttm"]
         return cls(None, path, formats, clips, several, page, pages)
+
+    @property
+    def printed(self) -> bool:
+        """Whether results go to standard output, and whoever asked prints them."""
+        return self.folder is None and self.file is None
 
     def clips_of(self, name: str) -> Path | None:
         """The folder for the clips of a recording, which may have sub-folders before its name.
@@ -97,7 +101,7 @@ class Targets:
         return self.page if self.pages is None else self.pages / f"{name}.html"
 
     def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
-        """Write one result in all formats.
+        """Write one result in all formats, unless it is for standard output.
 
         Args:
             name: of the recording; may have sub-folders before it.
@@ -109,9 +113,7 @@ class Targets:
         from diarize.formats import FORMATS
         from diarize.storage.files import atomic_output
 
-        if self.folder is None and self.file is None:
-            sys.stdout.write("".join(texts.values()))
-            sys.stdout.flush()  # each result as soon as it is there
+        if self.printed:
             return []
         written = []
         for format, text in texts.items():
@@ -124,61 +126,18 @@ class Targets:
 
 
 def _resolve_pages(
-    report: str | None, inputs: Sequence[Entry], several: bool
+    report: str | None, inputs: Sequence[Job], several: bool
 ) -> tuple[Path | None, Path | None]:
     """The one web page, or the folder for them, as `Targets` has them."""
+    from diarize.report.html import require_page
+    from diarize.storage.files import refuse_recording, require_folder
+
     if report is None:
         return None, None
     path = Path(report)
     if several or path.is_dir() or report.endswith(("/", os.sep)):
         require_folder(path)
         return None, path
-    refuse_recording(path, [entry.source for entry in inputs], "the page")
+    refuse_recording(path, [job.source for job in inputs], "the page")
     require_page(path)
     return path, None
-
-
-def require_page(path: Path) -> None:
-    """Refuse a web page that could not be written, or that no browser would open.
-
-    Raises:
-        InputError: it cannot be written, or has another ending than .html.
-    """
-    from diarize.storage.files import require_writable
-
-    if path.suffix.lower() not in {"", ".html", ".htm"}:
-        raise InputError(f"{path}: a web page ends in .html")
-    require_writable(path)
-
-
-def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:
-    """Refuse to write over a recording.
-
-    Args:
-        path: of the file that would be written.
-        inputs: the recordings.
-        content: what it would hold, for the message.
-
-    Raises:
-        InputError: the file is one of the recordings.
-    """
-    if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
-        raise InputError(f"{path}: is the recording, which {content} would replace")
-
-
-def require_folder(path: Path) -> None:
-    """Refuse a folder that could not be made, or that nothing could be written into.
-
-    Raises:
-        InputError: it is a file, or it or the folder above it cannot be written.
-    """
-    from diarize.storage.files import require_writable
-
-    if path.is_dir():
-        require_writable(path / ".diarize")
-        return
-    if path.exists():
-        raise InputError(f"{path}: a file, but a folder is needed")
-    while not path.parent.exists():
-        path = path.parent
-    require_writable(path)

@@ -1,55 +1,19 @@
-"""What `diarize run` reads: recordings, and the turns that files give for them."""
+"""What files tell of recordings: turns, and the corrections of a person."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diarize.batch.jobs import channel_of, name_of
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
-
-_CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
-
-
-def name_of(source: str) -> str:
-    """How the results of an input are called: its stem with white space as "_"."""
-    return "stdin" if source == "-" else re.sub(r"\s", "_", Path(source).stem)
-
-
-def channel_of(name: str) -> str:
-    """Name of the recording of which a recording of that name is a channel; "" if it is none."""
-    return name.rpartition(_CHANNEL)[0]
-
-
-def open_recordings(
-    source: str, channels: str, start: float | None, end: float | None
-) -> Iterator[Recording]:
-    """Open an input as one recording, or as one for each channel.
-
-    Args:
-        source: a path, or "-".
-        channels: "separate", or else all are one recording.
-        start: where to begin, seconds.
-        end: where to end, seconds.
-
-    Raises:
-        InputError: not a recording that can be read.
-    """
-    from diarize.audio import open_recording
-
-    recording = open_recording(source, start=start, end=end)
-    if channels != "separate":
-        yield recording
-        return
-    for number, channel in enumerate(recording.by_channel(), start=1):
-        yield replace(channel, uri=f"{recording.uri}{_CHANNEL}{number}")
 
 
 @dataclass(frozen=True)
@@ -109,3 +73,44 @@ class Turns:
         from diarize.timeline import regions_of
 
         return regions_of(self.of(recording.uri).get_timeline().support())
+
+
+def read_corrections(
+    path: Path, inputs: Sequence[str], *, linked: bool, note: Callable[[str], None]
+) -> Turns:
+    """Read corrections, and refuse before any work is done what cannot hold.
+
+    Args:
+        path: an RTTM file or a folder of them; a speaker's field is `name`, `!name` or `ONLY:name`.
+        inputs: the recordings of this run.
+        linked: whether names are given across recordings, so that a number means nobody yet.
+        note: told of corrections that no input is meant by.
+
+    Raises:
+        InputError: a file that cannot be read, lines that contradict each other, a line that
+            cannot be used, or lines that are all of other recordings.
+    """
+    from diarize.corrections import Corrections
+    from diarize.voices.voiceprints import ANONYMOUS
+
+    told = Turns.read(path, inputs)
+    for uri, annotation in told.annotations.items():
+        try:
+            claims = Corrections.of(annotation).claims
+        except InputError as problem:
+            raise InputError(f"{path}: {uri}: {problem}") from None
+        for claim in claims:
+            if linked and ANONYMOUS.fullmatch(claim.name):
+                raise InputError(
+                    f"{path}: {uri}: {claim}: with --link-speakers nobody has a number before all "
+                    "recordings have been heard; give a name"
+                )
+    names = [name_of(source) for source in inputs]
+    strange = [uri for uri in told.annotations if uri not in names and channel_of(uri) not in names]
+    if strange and not told.of_all:
+        if len(strange) == len(told.annotations):
+            raise InputError(
+                f"{path}: corrections of {', '.join(strange)}, none of {', '.join(names)}"
+            )
+        note(f"{path}: no input is called {', '.join(strange)}")
+    return told

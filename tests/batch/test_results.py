@@ -1,29 +1,37 @@
-"""`--export-speakers`: what is written, and what is refused beforehand."""
+"""Results under other names, and the file of their voices."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.cli.speakers import require_export, write_voices
+from diarize.audio import open_recording
+from diarize.batch.jobs import Job
+from diarize.batch.results import Result, write_voices
 from diarize.diarization import Diarization
 from diarize.embedding.weights import sha256
-from diarize.errors import InputError
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
 from diarize.voices.voiceprints import Voiceprints
 
 
-def heard(uri: str, *names: str) -> Diarization:
+def heard(uri: str, *names: str) -> Result:
     annotation = Annotation(uri=uri)
     for n, name in enumerate(names):
         annotation[Segment(n, n + 1.5), n] = name
         annotation[Segment(n + 1, n + 2), -n - 1] = name  # overlaps itself
     voices = Voiceprints(names, np.eye(3, dtype=np.float32)[: len(names)])
-    return Diarization(annotation, np.zeros((0, 2)), 0, 9.0, "cpu", voices=voices)
+    found = Diarization(annotation, np.zeros((0, 2)), 0, 9.0, "cpu", voices=voices)
+    return Result(Job(uri), open_recording((np.zeros(16_000), 16_000)), found, 0.5)
+
+
+def test_a_result_under_other_names() -> None:
+    renamed = heard("a", "SPEAKER_00").renamed({"SPEAKER_00": "anna"})
+    assert renamed.found.annotation.labels() == ["anna"]
+    assert renamed.found.voices.names == ("anna",)
+    assert (renamed.job, renamed.elapsed) == (Job("a"), 0.5)
 
 
 def test_one_file_for_all_recordings(tiny_weights: Path, tmp_path: Path) -> None:
@@ -44,18 +52,3 @@ def test_nobody_speaks(tiny_weights: Path, tmp_path: Path) -> None:
     path = tmp_path / "voices.npz"
     write_voices(path, [heard("quiet")], Diarizer(model=tiny_weights), linked=False)
     assert read_speakers(path).names == ()
-
-
-def test_places_that_cannot_be_used(tmp_path: Path) -> None:
-    recording = tmp_path / "a.npz"
-    recording.write_bytes(b"sound")
-    for path, out, reason in (
-        (tmp_path / "voices", "-", "voices: a name that ends in .npz is needed"),
-        (tmp_path / "none" / "voices.npz", "-", "cannot write"),
-        (tmp_path / "voices.npz", str(tmp_path / "voices.npz"), "is where the result goes, too"),
-        (recording, "-", "is the recording, which the voices would replace"),
-    ):
-        with pytest.raises(InputError, match=reason):
-            require_export(path, out, [str(recording), "-"])
-    require_export(tmp_path / "voices.npz", "-", [str(recording), "-"])
-    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]

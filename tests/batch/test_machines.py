@@ -15,30 +15,18 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from diarize.activity import whole
-from diarize.cli.gather import Entry
-from diarize.cli.manifest import NAME
-from diarize.cli.targets import Targets
-from diarize.cli.work import Work
+from diarize.batch import Job, Targets, Work, run, unfinished
+from diarize.batch.manifest import NAME
 from diarize.errors import InputError
-from diarize.pipeline import Diarizer
 from diarize.storage.cache import Cache
 
 distributed = pytest.importorskip("distributed")
-machines = pytest.importorskip("diarize.cli.machines")
-
-PLAIN = ("--vad", "none", "--num-speakers", 1)
+machines = pytest.importorskip("diarize.batch.machines")
 
 
 @pytest.fixture(autouse=True)
 def _offline() -> None:
     """The scheduler and its workers are other processes of this machine."""
-
-
-@pytest.fixture
-def work(tiny_weights: Path, tmp_path: Path) -> Work:
-    diarizer = Diarizer(n_speakers=1, activity=whole, model=tiny_weights, device="cpu")
-    return Work(diarizer=diarizer, targets=Targets(tmp_path / "out", None, ["rttm"]))
 
 
 @dataclass
@@ -65,8 +53,8 @@ def worker(work: Work, monkeypatch: pytest.MonkeyPatch) -> StubWorker:
 def test_a_worker_hears_and_writes_nothing(
     worker: StubWorker, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:
-    done, notes = machines.hear("run", "key", Entry(str(write_tone("a.wav"))))
-    assert done.problem is None and notes == []
+    done = machines.hear("run", "key", Job(str(write_tone("a.wav"))))
+    assert done.problem is None and done.notes == []
     assert done.results[0].found.annotation.labels() == ["SPEAKER_00"]
     assert not (tmp_path / "out").exists()
     topics, messages = zip(*worker.events, strict=True)
@@ -77,14 +65,14 @@ def test_a_worker_hears_and_writes_nothing(
 
 
 def test_a_worker_says_what_it_does_not_see(worker: StubWorker) -> None:
-    done, _ = machines.hear("run", "key", Entry("/elsewhere/a.wav"))
+    done = machines.hear("run", "key", Job("/elsewhere/a.wav"))
     assert str(done.problem) == "/elsewhere/a.wav: no such file where tcp://stub runs"
 
 
 def test_a_bad_recording_comes_back_as_a_line(worker: StubWorker, tmp_path: Path) -> None:
     bad = tmp_path / "bad.wav"
     bad.write_text("hello\n")
-    done, _ = machines.hear("run", "key", Entry(str(bad)))
+    done = machines.hear("run", "key", Job(str(bad)))
     assert isinstance(done.problem, InputError)
     assert str(done.problem) == f"{bad}: is text, not a recording"
 
@@ -113,20 +101,17 @@ def test_an_input_whose_workers_die_is_told(work: Work) -> None:
     future = create_autospec(distributed.Future, instance=True)
     future.result.side_effect = distributed.KilledWorker("key", StubWorker(), 3)
     team = machines.Machines(work, "nowhere:1", 1.0)
-    said = team._settled(Entry("a.wav"), future)
-    assert str(said.done.problem) == "a.wav: 4 workers in turn that heard it died"
+    done = team._settled(Job("a.wav"), future)
+    assert str(done.problem) == "a.wav: 4 workers in turn that heard it died"
     future.result.side_effect = CancelledError()
     with pytest.raises(OSError, match="the scheduler is gone; what is finished is kept"):
-        team._settled(Entry("a.wav"), future)
+        team._settled(Job("a.wav"), future)
 
 
-def test_a_scheduler_must_answer(
-    run: Callable[..., Any], write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_must_answer(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machines, "PATIENCE", 0.2)
-    refused = run(write_tone("a.wav"), *PLAIN, "--dask", "127.0.0.1:9")
-    refused.assert_refused("dask 127.0.0.1:9: no scheduler answers there")
-    run(write_tone("a.wav"), "--dask", "127.0.0.1:9", "-j", 2).assert_refused("-j has no say")
+    with pytest.raises(InputError, match=r"^dask 127\.0\.0\.1:9: no scheduler answers there$"):
+        list(run(work, [Job("a.wav")], dask="127.0.0.1:9"))
 
 
 @pytest.fixture
@@ -138,30 +123,22 @@ def cluster() -> Iterator[Any]:
 
 
 def test_a_cluster_without_workers_is_given_up(
-    run: Callable[..., Any], write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    work: Work, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machines, "LOOK_EVERY", 0.05)
+    jobs, notes = [Job(str(write_tone("a.wav")))], []
     with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
         address = empty.scheduler_address
-        result = run(write_tone("a.wav"), *PLAIN, "--dask", address, "--dask-wait", 0.2)
-    assert result.status == 1
-    assert result.err.splitlines() == [
-        f"diarize: note: dask {address}: has no workers yet; they are waited for 0.2 s "
-        "(--dask-wait)",
-        f"diarize: error: dask {address}: no worker for 0.2 s (--dask-wait); what is finished is "
-        "kept",
-    ]
+        with pytest.raises(OSError, match=r"no worker for 0\.2 s \(--dask-wait\); what is"):
+            list(run(work, jobs, dask=address, dask_wait=0.2, note=notes.append))
+    assert notes == [f"dask {address}: has no workers yet; they are waited for 0.2 s (--dask-wait)"]
 
 
 def test_a_worker_is_killed_half_way_and_all_results_are_there(
-    run: Callable[..., Any], write_tone: Callable[..., Path], cluster: Any, tmp_path: Path
+    work: Work, write_tone: Callable[..., Path], cluster: Any, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for number in range(24):
-        name = f"{number:02}.wav"
-        write_tone(name, seconds=0.5 + 0.1 * number).rename(folder / name)
     out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
+    jobs = [Job(str(write_tone(f"{n:02}.wav", seconds=0.5 + 0.1 * n))) for n in range(24)]
     killed: list[int] = []
 
     def kill() -> None:
@@ -174,17 +151,15 @@ def test_a_worker_is_killed_half_way_and_all_results_are_there(
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    result = run(folder, *PLAIN, "--out", out, "--dask", cluster.scheduler_address)
+    heard = list(run(work, jobs, dask=cluster.scheduler_address))
     killer.join(1.0)
-    assert result.status == 0, result.err
-    assert len(killed) == 1
-    assert result.err.count("real-time factor") == 24
-    assert run(folder, *PLAIN, "--out", undisturbed).status == 0
+    assert [str(done.problem) for done in heard if done.problem] == []
+    assert (len(killed), len(heard)) == (1, 24)
+    assert len(list(run(replace(work, targets=Targets(undisturbed)), jobs))) == 24
     contents = [
         {path.name: path.read_bytes() for path in place.glob("*.rttm")}
         for place in (out, undisturbed)
     ]
     assert len(contents[0]) == 24 and contents[0] == contents[1]
     assert len((out / NAME).read_bytes().splitlines()) == 24
-    again = run(folder, *PLAIN, "--out", out, "--dask", cluster.scheduler_address)
-    assert "24 of 24 unchanged" in again.err
+    assert unfinished(work, jobs) == []
