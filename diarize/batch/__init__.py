@@ -1,11 +1,7 @@
 """Many recordings: a list of jobs, done one by one, by several processes or on a cluster.
 
-from diarize import Diarizer
-from diarize.batch import Targets, Work, find_jobs, run, unfinished
-
-work = Work(diarizer=Diarizer(), targets=Targets(folder=Path("results")))
-for done in run(work, unfinished(work, find_jobs(["recordings/"])), workers=2):
-print(done.job.source, done.problem or done.outputs)
+`find_jobs` makes the list, `Work` says what is done with each, `run` does it, and `unfinished`
+leaves out what an earlier run has finished.
 """
 
 from diarize.batch.jobs import Job, find_jobs, require_distinct

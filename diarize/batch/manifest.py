@@ -1,11 +1,12 @@
-"""Which results of a folder are finished: one line of JSON for each input, with hashes."""
+"""Which results of a folder are finished: one line of JSON for each job, with hashes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ class Fingerprint:
     """All that a result depends on.
 
     Attributes:
-        input: SHA-256 of the input's content.
-        options: of the options, and of what other files say of the input.
+        input: SHA-256 of the recording's content.
+        options: of the options, and of what other files say of the recording.
         model: of the weights.
         version: of the program.
     """
@@ -30,23 +31,10 @@ class Fingerprint:
     version: str
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A line: the results of one input, which were written completely.
-
-    Attributes:
-        fingerprint: what they depend on.
-        outputs: SHA-256 of each file, by its path relative to the folder.
-    """
-
-    fingerprint: Fingerprint
-    outputs: Mapping[str, str]
-
-
 class Manifest:
     """What is finished in a folder of results.
 
-    A line is added when the results of an input are all there, and counts until a later one of the
+    A line is added when the results of a job are all there, and counts until a later one of the
     same name does. A process that is killed leaves at most a torn last line, which says nothing.
 
     Args:
@@ -56,25 +44,21 @@ class Manifest:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / NAME
-        self._finished = dict(_read(self._path))
-
-    def holds(self, name: str, fingerprint: Fingerprint) -> bool:
-        """Whether the results of an input are there as they were written, and would be again."""
-        line = self._finished.get(name)
-        return (
-            line is not None
-            and line.fingerprint == fingerprint
-            and all(
-                file_sha256(self._folder / path) == digest for path, digest in line.outputs.items()
-            )
-        )
+        self._lines = {line["name"]: line for line in _read(self._path)}
 
     def knows(self, name: str) -> bool:
         """Whether there is a line of that name at all."""
-        return name in self._finished
+        return name in self._lines
+
+    def holds(self, name: str, fingerprint: Fingerprint) -> bool:
+        """Whether the results of a job are there as they were written, and would be again."""
+        line = self._lines.get(name, {})
+        return line.items() >= asdict(fingerprint).items() and all(
+            file_sha256(self._folder / path) == digest for path, digest in line["outputs"].items()
+        )
 
     def add(self, name: str, fingerprint: Fingerprint, outputs: Iterable[Path]) -> None:
-        """Write that the results of an input are finished.
+        """Write that the results of a job are finished.
 
         Args:
             name: under which they are found again.
@@ -85,18 +69,17 @@ class Manifest:
             Path(os.path.relpath(path, self._folder)).as_posix(): file_sha256(path)
             for path in outputs
         }
-        content = {"name": name, **asdict(fingerprint), "outputs": digests}
-        line = json.dumps(content) + "\n"  # ASCII, whatever bytes a file's name has
+        self._lines[name] = {"name": name, **asdict(fingerprint), "outputs": digests}
+        text = json.dumps(self._lines[name]) + "\n"  # ASCII, whatever bytes a file's name has
         with open(self._path, "ab+") as file:
             end = file.seek(0, os.SEEK_END)
             if end:
                 file.seek(end - 1)
                 if file.read(1) != b"\n":  # the line before was torn
-                    line = "\n" + line
-            file.write(line.encode())
+                    text = "\n" + text
+            file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        self._finished[name] = Finished(fingerprint, digests)
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
@@ -107,27 +90,13 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read(path: Path) -> Iterable[tuple[str, Finished]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    """Lines that are whole; others say nothing."""
+    if not path.exists():
         return
-    for line in lines:
-        try:
-            content = json.loads(line)
-        except ValueError:
-            continue
-        finished = _checked(content)
-        if finished is not None:
-            yield finished
-
-
-def _checked(content: Any) -> tuple[str, Finished] | None:
-    """A line's content, if it is a whole one."""
-    if not isinstance(content, dict) or not isinstance(content.get("outputs"), dict):
-        return None
-    texts = [content.get(key) for key in ("name", "input", "options", "model", "version")]
-    if not all(isinstance(text, str) for text in [*texts, *content["outputs"].values()]):
-        return None
-    name, *parts = (str(text) for text in texts)
-    return name, Finished(Fingerprint(*parts), content["outputs"])
+    for text in path.read_bytes().splitlines():
+        with suppress(ValueError):
+            line = json.loads(text)
+            if isinstance(line, dict) and isinstance(line.get("outputs"), dict):
+                if isinstance(line.get("name"), str):
+                    yield line
