@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -286,14 +287,20 @@ def check_rows(X: Any) -> Rows:
     Raises:
         ValueError: X is not a 2-D array of real numbers, has no column, or holds a value that is
             not finite or above `LARGEST`; the message names the row.
+        TypeError: X holds objects that are no numbers.
     """
+    if issparse(X):
+        raise ValueError("X is sparse, but dense data is required: give X.toarray()")
     rows = np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"X must be a 2-D array (rows, dimensions), got {rows.ndim}-D")
     if rows.shape[1] == 0:
         raise ValueError("X has no columns")
+    if rows.dtype.kind == "O":
+        rows = rows.astype(np.float64)  # scikit-learn wants Python's own TypeError of others
     if rows.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {rows.dtype}")
+        reason = "Complex data not supported: " if rows.dtype.kind == "c" else ""
+        raise ValueError(f"{reason}X must hold real numbers, got {rows.dtype}")
     if rows.dtype != np.float32:
         rows = rows.astype(np.float64)
     # A sum that is finite says the same of its terms; only others are looked at one by one.

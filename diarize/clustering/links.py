@@ -128,16 +128,17 @@ class Links(Clusterer):
         Raises:
             ValueError: X or an option cannot be used, or X has another dimension than before.
         """
-        values = np.asarray(X)
-        rows = check_rows(values[None] if values.ndim == 1 else values)
+        alone = np.ndim(X) == 1
+        rows = check_rows(np.asarray(X)[None] if alone else X)
         if not hasattr(self, "_stream"):
             self._stream = self._begin(rows.shape[1])
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {rows.shape[1]} dimensions, but there were {self.n_features_in_} before"
+                f"X has {rows.shape[1]} features, but Links is expecting "
+                f"{self.n_features_in_} features as input"
             )
         answers = [self._stream.answer(self._stream.push(x)) for x in unit_rows(rows)]
-        return answers[0] if values.ndim == 1 else answers
+        return answers[0] if alone else answers
 
     def final_ids(self) -> dict[int, Answer]:
         """Of every id that was ever answered, the ids of the clusters that it stands for now.

@@ -56,13 +56,18 @@ class Oracle(Clusterer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.target_tags.multi_output = True  # a row has any number of speakers
+        tags.target_tags.single_output = False
         return tags
 
     def _fit(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
         if y is None:
-            raise ValueError("the oracle needs the truth: give y, the set of speakers of each row")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "it needs the truth, the set of speakers of each row"
+            )
         truth = y if isinstance(y, SpeakerSets) else SpeakerSets.from_lists(y)
         if len(truth) != len(rows):
             raise ValueError(f"the truth has {len(truth)} rows, but there are {len(rows)} rows")
