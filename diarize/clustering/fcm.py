@@ -55,7 +55,6 @@ class FCM(SoftClusterer):
     }
 
     objective_: float
-    n_iter_: int
 
     def __init__(
         self,
@@ -111,10 +110,13 @@ class FCM(SoftClusterer):
             if run.settled.all():
                 break
         run.keep_best(1)
-        self.objective_, self.n_iter_ = float(run.objective[0]), int(run.iterations[0])
+        self.objective_ = float(run.objective[0])
         centers = run.centers[0]
         return Mixture(
-            lambda some: memberships(some, centers, self.fuzzifier), centers, bool(run.settled[0])
+            lambda some: memberships(some, centers, self.fuzzifier),
+            centers,
+            int(run.iterations[0]),
+            bool(run.settled[0]),
         )
 
 

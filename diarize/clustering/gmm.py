@@ -44,6 +44,9 @@ class GMM(SoftClusterer):
         tol: the gain of the lower bound below which the iteration stops.
         sample_size: rows fitted at most; None: all. Posteriors are those of all rows.
         random_state: seed.
+
+    Attributes:
+        n_iter_: iterations of the best restart.
     """
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
@@ -125,7 +128,9 @@ class GMM(SoftClusterer):
             blocks = (some[i : i + size] for i in range(0, len(some), size))
             return np.concatenate([model.predict_proba((x - mean) / spread) for x in blocks])
 
-        return Mixture(degrees, mean + spread * model.means_, bool(model.converged_))
+        return Mixture(
+            degrees, mean + spread * model.means_, int(model.n_iter_), bool(model.converged_)
+        )
 
 
 def _prior(rows: Float64[np.ndarray, "n p"], covariance_type: str) -> Any:

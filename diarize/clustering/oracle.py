@@ -68,6 +68,8 @@ class Oracle(Clusterer):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "it needs the truth, the set of speakers of each row"
             )
+        if isinstance(y, np.ndarray) and y.dtype != object:
+            y = y.astype(np.int64).tolist()
         truth = y if isinstance(y, SpeakerSets) else SpeakerSets.from_lists(y)
         if len(truth) != len(rows):
             raise ValueError(f"the truth has {len(truth)} rows, but there are {len(rows)} rows")
