@@ -20,7 +20,8 @@ from diarize.features import GAIN, mfcc, torch_mfcc
 from diarize.mixing.voices import Voices
 from diarize.training.rendering import FADE, SOURCES, Acoustics, Renderer, Sources
 
-# A change closer than this to the middle of a window leaves its label in doubt: none is put there.
+# A change closer than this to the middle of a window, or a fifth of a shorter one, leaves its label
+# in doubt: none is put there.
 CLEAR_OF_MIDDLE = 0.15  # seconds
 # Voices whose teacher's vectors have a larger cosine may be one speaker's (recordings without
 # names).
@@ -220,10 +221,11 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     for row in change:
         end[row, 0] = _instant(rng, n)
         begin[row, 1] = end[row, 0] + int(rng.uniform(-0.1, 0.2) * SAMPLE_RATE)
+        clear = int(clear_of_middle(n))
         if end[row, 0] < n / 2:  # the second voice is the one in the middle: clearly before it ...
-            begin[row, 1] = min(begin[row, 1], int(n / 2 - CLEAR_OF_MIDDLE * SAMPLE_RATE))
+            begin[row, 1] = min(begin[row, 1], int(n / 2) - clear)
         else:  # ... or clearly after it
-            begin[row, 1] = max(begin[row, 1], int(n / 2 + CLEAR_OF_MIDDLE * SAMPLE_RATE))
+            begin[row, 1] = max(begin[row, 1], int(n / 2) + clear)
         if rng.random() < config.unanswered:  # one voice, silent in a part clear of the middle
             voice[row, int(end[row, 0] > n / 2)] = -1
     active = (voice >= 0) & (begin < n / 2) & (end > n / 2)
@@ -241,8 +243,13 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     return _Plan(voice, begin, end, members, alone, steady, known)
 
 
+def clear_of_middle(n: int) -> float:
+    """Samples by which a change in a window of n must miss its middle."""
+    return min(CLEAR_OF_MIDDLE * SAMPLE_RATE, n / 5)
+
+
 def _instant(rng: np.random.Generator, n: int) -> int:
     """Draw a time within a window that is clear of its middle and of its ends."""
-    middle, clear = n / 2, CLEAR_OF_MIDDLE * SAMPLE_RATE
+    middle, clear = n / 2, clear_of_middle(n)
     distance = rng.uniform(clear, middle - clear)
     return int(middle + distance * rng.choice((-1, 1)))
