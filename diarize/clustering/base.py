@@ -130,10 +130,22 @@ class ConvergenceMonitor:
         self.settled = self.settled[restarts]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClusterMixin, BaseEstimator):
     """A scikit-learn estimator that answers sets of speakers.
 
-    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only.
+    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only; their options
+    are declared as fields, with a default each.
+
+    Args:
+        n_speakers: in the answer, exactly so many; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: g. A torch callable is differentiated by autograd; any other by finite differences
+            over the centroid values, which takes long unless it works value by value.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
+        random_state: seed.
 
     Attributes:
         sets_: SpeakerSets of the rows, speakers in order of first appearance.
@@ -144,12 +156,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
             None where it saw all.
     """
 
-    sets_: SpeakerSets
-    labels_: Int64[np.ndarray, " n"]
-    n_speakers_: int
-    n_features_in_: int
-    centroids_: Float64[np.ndarray, "k p"]
-    sampled_: int | None
+    n_speakers: int | None = None
+    min_speakers: int | None = None
+    max_speakers: int | None = None
+    max_set_size: int = 2
+    compose: Compose | None = None
+    scatter: Scatter | None = None
+    random_state: Any = None
 
     finds_overlap = True
     """Whether a set may hold more than one speaker."""
@@ -166,25 +179,6 @@ class Clusterer(ClusterMixin, BaseEstimator):
     `n_speakers` is not among them, since it belongs to a recording rather than to a method; who
     tunes it all the same (the paper does, for trials of equally many speakers) names it.
     """
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_speakers = n_speakers
-        self.min_speakers = min_speakers
-        self.max_speakers = max_speakers
-        self.max_set_size = max_set_size
-        self.compose = compose
-        self.scatter = scatter
-        self.random_state = random_state
 
     @property
     def needs_truth(self) -> bool:
@@ -209,7 +203,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         check_scatter(self.scatter, rows.shape[1])
         self._check_options()
         self.n_features_in_ = rows.shape[1]
-        self.sampled_ = None
+        self.sampled_: int | None = None
         bounds = SpeakerBounds.resolve(
             self.n_speakers,
             self.min_speakers,
