@@ -12,20 +12,20 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
-from diarize.activity.hearing import Activity as Activity
+from diarize.activity.counts import Activity, Hook
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.cache import Cache, cache_key
 from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
 from diarize.corrections.links import relink
 from diarize.errors import InputError
 from diarize.sets import Speakers, SpeakerSets
+from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
+from diarize.voices.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from diarize.embedding.windows import Embedded
     from diarize.scatter import Likeness
 
-Hook = Callable[[str, float, float], None]
 Look = Callable[[str, Any], None]
 
 NOTHING_TOLD = Corrections()

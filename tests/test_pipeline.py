@@ -15,12 +15,12 @@ from pyannote.core import Annotation, Segment
 from diarize import clustering
 from diarize.activity import whole
 from diarize.audio import open_recording
-from diarize.cache import Cache
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer, sets_at
 from diarize.scatter import Likeness
-from diarize.voiceprints import Voiceprints
+from diarize.storage.cache import Cache
+from diarize.voices.voiceprints import Voiceprints
 
 
 @pytest.fixture

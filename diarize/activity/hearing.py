@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.activity.counts import Heard
+from diarize.activity.counts import Activity, Heard, Hook
 from diarize.activity.regions import clip_regions
-from diarize.activity.silero import Hook, SileroActivity
+from diarize.activity.silero import SileroActivity
 from diarize.audio import Recording
-from diarize.cache import Cache, cache_key
-
-Activity = Callable[..., Heard | Float64[np.ndarray, "m 2"]]
+from diarize.storage.cache import Cache, cache_key
 
 
 def hear(

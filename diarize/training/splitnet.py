@@ -22,7 +22,7 @@ from diarize.clustering.splitnet.network import (
 )
 from diarize.clustering.splitnet.weights import load_splitnet, packed
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.gradients import clip, keeping
 from diarize.training.split_data import draw_sets

@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import safe_open
 
 from diarize.clustering.splitnet.weights import load_splitnet, shipped_splitnet
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 from diarize.training.splitnet import (
     TEST_ROWS,
     TEST_SETS,

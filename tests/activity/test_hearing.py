@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diarize import cache
 from diarize.activity import Heard, NetworkActivity, VoiceCounts, whole
 from diarize.activity.hearing import hear
 from diarize.audio import open_recording
-from diarize.cache import Cache
+from diarize.storage import cache
+from diarize.storage.cache import Cache
 
 REGIONS = np.array([[0.5, 2.0], [2.5, 9.0]])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
-from diarize.clustering.dpgmm.niw import NIW, Gaussians
+from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.sampler import Sampler
 from diarize.clustering.dpgmm.settling import settled
 from diarize.clustering.dpgmm.starts import (
@@ -21,7 +22,7 @@ from diarize.clustering.dpgmm.starts import (
     random_start,
     splitnet_start,
 )
-from diarize.clustering.dpgmm.statistics import Features, blocks
+from diarize.clustering.dpgmm.statistics import Features, Gaussians, blocks
 
 COVARIANCES = ("full", "diag")
 
@@ -31,6 +32,7 @@ EXCHANGES = 4
 """Random splits or merges proposed in an iteration after the burn-in."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
     """Gaussian mixture that infers how many clusters there are, by sampling with sub-clusters.
 
@@ -66,29 +68,14 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         init_: how sub-clusters began, in words.
     """
 
-    labels_: Int64[np.ndarray, " n"]
-    log_posterior_: Float64[np.ndarray, " iterations"]
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        covariance_type: str = "full",
-        prior: NIW | None = None,
-        init: str = "kmeans",
-        n_iter: int = 200,
-        burn_in: int | None = None,
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.covariance_type = covariance_type
-        self.prior = prior
-        self.init = init
-        self.n_iter = n_iter
-        self.burn_in = burn_in
-        self.device = device
-        self.random_state = random_state
+    alpha: float = 1.0
+    covariance_type: str = "full"
+    prior: NIW | None = None
+    init: str = "kmeans"
+    n_iter: int = 200
+    burn_in: int | None = None
+    device: str = "cpu"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> DPGMM:
         """Cluster the rows of X, (n, D), n at least 1.

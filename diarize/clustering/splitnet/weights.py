@@ -10,8 +10,7 @@ from pathlib import Path
 import torch
 
 from diarize.clustering.splitnet.network import SplitNet, SplitNetConfig
-from diarize.shipped import models_folder
-from diarize.weights import require_whole, sealed
+from diarize.storage.weights import models_folder, require_whole, sealed
 
 CONFIG = "diarize.splitnet"  # key of the header under which the sizes stand
 DIMENSIONS = (2, 10, 20)

@@ -7,8 +7,7 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from diarize.clustering.dpgmm.niw import Gaussians
-from diarize.clustering.dpgmm.statistics import Features, blocks
+from diarize.clustering.dpgmm.statistics import Features, Gaussians, blocks
 
 
 @pytest.mark.parametrize("D", [1, 2, 5])
