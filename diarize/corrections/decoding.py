@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int64
@@ -73,16 +74,14 @@ def split_cells(
         The cells in order of time, and of which cell each is a part.
     """
     first = np.searchsorted(borders, cells[:, 0] + RESOLUTION)
-    stop = np.maximum(np.searchsorted(borders, cells[:, 1] - RESOLUTION), first)
-    cuts = stop - first  # borders inside of each cell
-    whole = np.repeat(np.arange(len(cells)), cuts + 1)
-    part = np.arange(len(whole)) - np.repeat(np.cumsum(cuts + 1) - cuts - 1, cuts + 1)
-    before = np.append(borders, np.inf)[np.maximum(first[whole] + part - 1, 0)]
-    after = np.append(borders, np.inf)[first[whole] + part]
-    begins = np.where(part > 0, before, cells[whole, 0])
-    ends = np.where(part < cuts[whole], after, cells[whole, 1])
-    order = np.argsort(begins, kind="stable")
-    return np.stack([begins, ends], axis=1)[order], whole[order].astype(np.int64)
+    stop = np.searchsorted(borders, cells[:, 1] - RESOLUTION)
+    edges = [
+        [begin, *borders[i:j], end] for (begin, end), i, j in zip(cells, first, stop, strict=True)
+    ]
+    parts = np.array([part for own in edges for part in pairwise(own)]).reshape(-1, 2)  # (m, 2)
+    whole = np.array([i for i, own in enumerate(edges) for _ in own[1:]], np.int64)  # (m,)
+    order = np.argsort(parts[:, 0], kind="stable")
+    return parts[order], whole[order]
 
 
 def _renamed(

@@ -62,27 +62,11 @@ def turn_shares(
     probable: Float64[np.ndarray, "n k"],
 ) -> Float64[np.ndarray, " turns"]:
     """Average a speaker's probability over the cells of each turn, by the time they share."""
-    if not found:
-        return np.zeros(0)
-    begin, end, speaker = (np.array(column) for column in zip(*found, strict=True))
-    edges = cells.ravel()  # (2 n,)
-    length = cells[:, 1] - cells[:, 0]
-
-    def seconds(of_cells: Float64[np.ndarray, " n"], which: np.ndarray) -> np.ndarray:
-        """The integral over the turns, of what is constant in a cell and 0 elsewhere."""
-        gained = np.zeros(len(edges))  # from edge to edge
-        gained[1::2] = of_cells * length
-        so_far = np.cumsum(gained)
-        return np.asarray(
-            np.interp(end[which], edges, so_far) - np.interp(begin[which], edges, so_far)
-        )
-
     shares = np.zeros(len(found))
-    for one in np.unique(speaker):
-        own = np.flatnonzero(speaker == one)
-        shares[own] = seconds(probable[:, one], own) / np.maximum(
-            seconds(np.ones(len(cells)), own), 1e-9
-        )
+    for i, (begin, end, speaker) in enumerate(found):
+        here = slice(np.searchsorted(cells[:, 1], begin), np.searchsorted(cells[:, 0], end))
+        seconds = np.minimum(cells[here, 1], end) - np.maximum(cells[here, 0], begin)  # (here,)
+        shares[i] = seconds @ probable[here, speaker] / max(seconds.sum(), 1e-9)
     return np.clip(shares, 0.0, 1.0)
 
 
