@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,31 +16,27 @@ from diarize.clustering.base import (
     SpeakerBounds,
     check_number,
 )
-from diarize.clustering.composition import Compose
 from diarize.clustering.selection import Criterion
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 BLOCK = 512
 """Rows whose distances are computed in one matrix product."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Agglomerative(SampledClusterer):
     """Agglomerative clustering with Ward's criterion: every row holds one speaker.
 
     Args:
-        n_speakers: clusters; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: known to all clusterings; the sets of this one have one speaker.
-        compose: known to all clusterings, and not used here.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         distance_threshold: clusters at this height of the tree or above are not merged, within
             the bounds on speakers; None: the number is inferred by `selection`.
         count_penalty: factor on the penalty of speakers when their number is inferred.
         sample_size: rows fitted at most, since memory grows with their square; None: all.
-        random_state: seed of the sample.
     """
+
+    distance_threshold: float | None = None
+    count_penalty: float = 1.0
+    sample_size: int | None = 5_000
 
     finds_overlap = False
     composes = False
@@ -48,33 +45,6 @@ class Agglomerative(SampledClusterer):
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "distance_threshold": (None, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        distance_threshold: float | None = None,
-        count_penalty: float = 1.0,
-        sample_size: int | None = 5_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.distance_threshold = distance_threshold
-        self.count_penalty = count_penalty
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()

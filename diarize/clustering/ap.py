@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +20,7 @@ from diarize.clustering.base import (
     check_number,
     warn_not_converged,
 )
-from diarize.clustering.composition import Compose
 from diarize.clustering.selection import Criterion, search
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MORE_DAMPING = 2
@@ -31,6 +30,7 @@ BLOCK = 512
 """Rows whose distances are worked on at a time."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AP(SampledClusterer):
     """Affinity propagation: every row chooses an exemplar, and so holds one speaker.
 
@@ -39,12 +39,6 @@ class AP(SampledClusterer):
     best.
 
     Args:
-        n_speakers: exemplars; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: known to all clusterings; the sets of this one have one speaker.
-        compose: known to all clusterings, and not used here.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         preference: gamma, negative: what an exemplar costs, in squared distance; None: between
             what the last exemplar and one more would save, their number (if not given) being
             inferred by `selection`.
@@ -53,12 +47,17 @@ class AP(SampledClusterer):
         count_penalty: factor on the penalty of speakers when their number is inferred.
         max_iter: most iterations.
         sample_size: rows fitted at most, since memory grows with their square; None: all.
-        random_state: seed of the sample, and of the noise that breaks ties.
 
     Attributes:
         preference_: gamma that was used; None where a single exemplar needed no messages.
         n_iter_: iterations of the last message passing.
     """
+
+    preference: float | None = None
+    damping: float = 0.65
+    count_penalty: float = 1.0
+    max_iter: int = 300
+    sample_size: int | None = 2_000
 
     finds_overlap = False
     composes = False
@@ -81,40 +80,6 @@ class AP(SampledClusterer):
             -24.0,
         ),
     }
-
-    preference_: float | None
-    n_iter_: int
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        preference: float | None = None,
-        damping: float = 0.65,
-        count_penalty: float = 1.0,
-        max_iter: int = 300,
-        sample_size: int | None = 2_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.preference = preference
-        self.damping = damping
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()

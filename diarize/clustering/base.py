@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -129,10 +130,22 @@ class ConvergenceMonitor:
         self.settled = self.settled[restarts]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClusterMixin, BaseEstimator):
     """A scikit-learn estimator that answers sets of speakers.
 
-    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only.
+    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only; their options
+    are declared as fields, with a default each.
+
+    Args:
+        n_speakers: in the answer, exactly so many; None: inferred.
+        min_speakers: least number when inferred.
+        max_speakers: largest number when inferred.
+        max_set_size: d, most speakers in a set.
+        compose: g. A torch callable is differentiated by autograd; any other by finite differences
+            over the centroid values, which takes long unless it works value by value.
+        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
+        random_state: seed.
 
     Attributes:
         sets_: SpeakerSets of the rows, speakers in order of first appearance.
@@ -143,12 +156,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
             None where it saw all.
     """
 
-    sets_: SpeakerSets
-    labels_: Int64[np.ndarray, " n"]
-    n_speakers_: int
-    n_features_in_: int
-    centroids_: Float64[np.ndarray, "k p"]
-    sampled_: int | None
+    n_speakers: int | None = None
+    min_speakers: int | None = None
+    max_speakers: int | None = None
+    max_set_size: int = 2
+    compose: Compose | None = None
+    scatter: Scatter | None = None
+    random_state: Any = None
 
     finds_overlap = True
     """Whether a set may hold more than one speaker."""
@@ -165,25 +179,6 @@ class Clusterer(ClusterMixin, BaseEstimator):
     `n_speakers` is not among them, since it belongs to a recording rather than to a method; who
     tunes it all the same (the paper does, for trials of equally many speakers) names it.
     """
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_speakers = n_speakers
-        self.min_speakers = min_speakers
-        self.max_speakers = max_speakers
-        self.max_set_size = max_set_size
-        self.compose = compose
-        self.scatter = scatter
-        self.random_state = random_state
 
     @property
     def needs_truth(self) -> bool:
@@ -208,7 +203,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         check_scatter(self.scatter, rows.shape[1])
         self._check_options()
         self.n_features_in_ = rows.shape[1]
-        self.sampled_ = None
+        self.sampled_: int | None = None
         bounds = SpeakerBounds.resolve(
             self.n_speakers,
             self.min_speakers,
@@ -286,14 +281,20 @@ def check_rows(X: Any) -> Rows:
     Raises:
         ValueError: X is not a 2-D array of real numbers, has no column, or holds a value that is
             not finite or above `LARGEST`; the message names the row.
+        TypeError: X holds objects that are no numbers.
     """
+    if issparse(X):
+        raise ValueError("X is sparse, but dense data is required: give X.toarray()")
     rows = np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"X must be a 2-D array (rows, dimensions), got {rows.ndim}-D")
     if rows.shape[1] == 0:
         raise ValueError("X has no columns")
+    if rows.dtype.kind == "O":
+        rows = rows.astype(np.float64)  # scikit-learn wants Python's own TypeError of others
     if rows.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {rows.dtype}")
+        reason = "Complex data not supported: " if rows.dtype.kind == "c" else ""
+        raise ValueError(f"{reason}X must hold real numbers, got {rows.dtype}")
     if rows.dtype != np.float32:
         rows = rows.astype(np.float64)
     # A sum that is finite says the same of its terms; only others are looked at one by one.

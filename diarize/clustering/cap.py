@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +20,12 @@ from diarize.clustering.base import (
     check_rows,
     warn_not_converged,
 )
-from diarize.clustering.composition import Compose, compose_sets
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.exemplars import MOST_EXCHANGED, Exemplars, ExemplarSearch, Fit
 from diarize.clustering.maxima import CompositionScores
 from diarize.clustering.messages import Decision, Messages, pass_messages
 from diarize.clustering.selection import Criterion, search
 from diarize.clustering.similarity import Similarity
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MIB = 2**20  # bytes
@@ -34,6 +34,7 @@ JITTER = 1e-3
 """Preferences differ by up to this share, or rows that are alike would never agree on one."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CAP(SampledClusterer):
     """Compositional affinity propagation: rows choose exemplars among them, and sets of exemplars.
 
@@ -51,12 +52,6 @@ class CAP(SampledClusterer):
     it should be 50.
 
     Args:
-        n_speakers: exemplars; None: by the preference.
-        min_speakers: least number then.
-        max_speakers: largest number then.
-        max_set_size: d, most speakers in a set.
-        compose: g, any symmetric function.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         preference: gamma, what an exemplar counts in the objective, at most 0: the lower, the
             fewer. It weighs against the sum over all rows that are fitted, so a good one grows
             with their number: -5 of 150 unit vectors is -25 of 750. None: inferred.
@@ -72,7 +67,6 @@ class CAP(SampledClusterer):
             anew in each iteration, block by block. 4 GiB hold those of 1000 rows with d = 2.
         sample_size: rows fitted at most; the others go to the nearest composition in use. The
             paper's 150 take a second (d = 2), 300 are a little better. None: all.
-        random_state: seed of the sample.
 
     Attributes:
         exemplars_: the row (k,) of each speaker's exemplar; `centroids_` are these rows.
@@ -83,55 +77,19 @@ class CAP(SampledClusterer):
         repaired_: whether the messages' choices contradicted one another.
     """
 
+    preference: float | None = None
+    squared: bool = True
+    damping: float = 0.65
+    set_penalty: float = 0.0
+    count_penalty: float = 1.0
+    max_iter: int = 200
+    convergence_window: int = 15
+    memory_budget: int = 4096
+    sample_size: int | None = 150
+
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0)
     }
-
-    exemplars_: Int64[np.ndarray, " k"]
-    objective_: float
-    preference_: float
-    n_iter_: int
-    converged_: bool
-    repaired_: bool
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        preference: float | None = None,
-        squared: bool = True,
-        damping: float = 0.65,
-        set_penalty: float = 0.0,
-        count_penalty: float = 1.0,
-        max_iter: int = 200,
-        convergence_window: int = 15,
-        memory_budget: int = 4096,
-        sample_size: int | None = 150,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.preference = preference
-        self.squared = squared
-        self.damping = damping
-        self.set_penalty = set_penalty
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.convergence_window = convergence_window
-        self.memory_budget = memory_budget
-        self.sample_size = sample_size
 
     def fit(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +18,10 @@ from diarize.clustering.base import (
     check_number,
     warn_not_converged,
 )
-from diarize.clustering.composition import Compose, enumerate_sets
+from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
 from diarize.clustering.set_composer import SetComposer
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
@@ -50,6 +50,7 @@ RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CKM(SampledClusterer):
     """Compositional k-means: centroids of speakers such that rows are near to sets of them.
 
@@ -58,13 +59,6 @@ class CKM(SampledClusterer):
     vectors, the centroids stay on the sphere.
 
     Args:
-        n_speakers: k; exactly as many are used. None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: g. A torch callable is differentiated by autograd; any other by finite differences
-            over the k p centroid values, which takes long unless it works value by value.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         n_restarts: restarts from different first centroids.
         set_penalty: squared distance by which a set must be nearer to a row for each speaker
             beyond the first; 0 is the paper's algorithm.
@@ -73,7 +67,6 @@ class CKM(SampledClusterer):
         tol: an alternation that lowers the objective by less than this share of it is the last;
             the best restart goes on to a ten-thousandth of that.
         sample_size: rows fitted at most; None: all.
-        random_state: seed.
 
     Attributes:
         ssd_: sum over the fitted rows of the squared distance from their set's centroid (3), and of
@@ -84,48 +77,17 @@ class CKM(SampledClusterer):
         converged_: whether it settled.
     """
 
-    ssd_: float
-    ssd_history_: Float64[np.ndarray, " steps"]
-    n_iter_: int
-    converged_: bool
+    n_restarts: int = 100
+    set_penalty: float = 0.0
+    count_penalty: float = 1.0
+    max_iter: int = 100
+    tol: float = 1e-6
+    sample_size: int | None = 20_000
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "set_penalty": (0.0, 0.05, 0.1, 0.2, 0.4),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        n_restarts: int = 100,
-        set_penalty: float = 0.0,
-        count_penalty: float = 1.0,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        sample_size: int | None = 20_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.n_restarts = n_restarts
-        self.set_penalty = set_penalty
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.clustering.base import Rows, check_integer, check_number
-from diarize.clustering.composition import Compose, enumerate_sets
+from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.memberships import Mixture, SoftClusterer
 from diarize.clustering.seeding import spread_rows
 from diarize.clustering.set_composer import SetComposer
-from diarize.scatter import Scatter
 
 FINALISTS = 2
 """Restarts that are followed until they settle; the others are given up on the way."""
@@ -21,6 +21,7 @@ BLOCK_VALUES = 2**21
 """Memberships or rows worked on at a time (16 MB)."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FCM(SoftClusterer):
     """Fuzzy c-means: a row holds the speakers to whom its membership is above a threshold.
 
@@ -28,12 +29,6 @@ class FCM(SoftClusterer):
     both; the composition function is not used.
 
     Args:
-        n_speakers: c; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: known to all clusterings, and not used here.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         fuzzifier: m > 1: near 1 memberships are nearly hard, large ones make them all alike. The
             more dimensions, the smaller it must be (2, the usual one, is for few).
         threshold: membership above which a row holds a speaker; None: 1 / c.
@@ -42,55 +37,24 @@ class FCM(SoftClusterer):
         max_iter: most iterations.
         tol: an iteration that lowers the objective by less than this share of it is the last.
         sample_size: rows fitted at most; None: all. Memberships are those of all rows.
-        random_state: seed.
 
     Attributes:
         objective_: sum of u^m |x - v|^2 over the fitted rows.
         n_iter_: iterations of the best restart.
     """
 
+    fuzzifier: float = 1.2
+    threshold: float | None = None
+    n_restarts: int = 10
+    count_penalty: float = 1.0
+    max_iter: int = 300
+    tol: float = 1e-6
+    sample_size: int | None = 20_000
+
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "fuzzifier": (1.2, 1.02, 1.05, 1.1, 1.15, 1.3, 1.5, 2.0),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
-
-    objective_: float
-    n_iter_: int
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        fuzzifier: float = 1.2,
-        threshold: float | None = None,
-        n_restarts: int = 10,
-        count_penalty: float = 1.0,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        sample_size: int | None = 20_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.fuzzifier = fuzzifier
-        self.threshold = threshold
-        self.n_restarts = n_restarts
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -111,10 +75,13 @@ class FCM(SoftClusterer):
             if run.settled.all():
                 break
         run.keep_best(1)
-        self.objective_, self.n_iter_ = float(run.objective[0]), int(run.iterations[0])
+        self.objective_ = float(run.objective[0])
         centers = run.centers[0]
         return Mixture(
-            lambda some: memberships(some, centers, self.fuzzifier), centers, bool(run.settled[0])
+            lambda some: memberships(some, centers, self.fuzzifier),
+            centers,
+            int(run.iterations[0]),
+            bool(run.settled[0]),
         )
 
 

@@ -8,6 +8,7 @@ similarity, which a single window does not change.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,11 +23,9 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose
 from diarize.clustering.gcr import GCR
 from diarize.clustering.linkage import PairwiseLinks, linked_trees, merged_apart
 from diarize.clustering.selection import Criterion
-from diarize.scatter import Scatter
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
@@ -34,6 +33,7 @@ MOST_TREES = 30  # of the averaged similarity, before they are joined to speaker
 CHUNK = 2**24  # similarities that are drawn at a time, 64 MB in float32
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpanningForest(SampledClusterer):
     """Spanning forests under noise, whose trees that others compose become sets of these.
 
@@ -47,20 +47,19 @@ class SpanningForest(SampledClusterer):
     linked have the same set of speakers, those that cannot be have different ones.
 
     Args:
-        n_speakers: speakers in the answer; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: g.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         epsilon: size of the noise, in units of the mean squared distance of two rows.
         min_size: fewest rows of a tree that may be a speaker's.
         threshold: of the reassignment, as for `gcr`.
         count_penalty: factor on the penalty of trees when the number of speakers is inferred.
         sample_size: rows fitted at most, since time and memory grow with their square; rows with
             links are among them; None: all.
-        random_state: seed.
     """
+
+    epsilon: float = 0.05
+    min_size: int = 3
+    threshold: float | None = None
+    count_penalty: float = 1.0
+    sample_size: int | None = 2_000
 
     takes_links = True
 
@@ -69,37 +68,6 @@ class SpanningForest(SampledClusterer):
         "min_size": (3, 1, 2, 5),
         "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        epsilon: float = 0.05,
-        min_size: int = 3,
-        threshold: float | None = None,
-        count_penalty: float = 1.0,
-        sample_size: int | None = 2_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.epsilon = epsilon
-        self.min_size = min_size
-        self.threshold = threshold
-        self.count_penalty = count_penalty
-        self.sample_size = sample_size
 
     def fit(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None

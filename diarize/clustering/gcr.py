@@ -22,16 +22,16 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose, most_speakers
+from diarize.clustering.composition import most_speakers
 from diarize.clustering.reassignment import ORDERS, composition_distances, stand_for
 from diarize.clustering.selection import Criterion
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 MAX_BASE_CLUSTERS = 30
 """Most base clusters looked at when their number is inferred."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GCR(SampledClusterer):
     """Greedy compositional reassignment: clusters that others compose become sets of these.
 
@@ -44,12 +44,6 @@ class GCR(SampledClusterer):
     that does not suffice.
 
     Args:
-        n_speakers: speakers in the answer; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: g.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         base: an estimator with `labels_`, taken as it is configured; None: Ward's criterion.
         n_base_clusters: clusters before the reassignment, given to the base as `n_clusters`;
             None: that of `base`, or inferred by `selection` where there is no base.
@@ -64,56 +58,25 @@ class GCR(SampledClusterer):
             first; 0 is the paper's algorithm.
         count_penalty: factor on the penalty of clusters when their number is inferred.
         sample_size: rows fitted at most, since Ward's memory grows with their square; None: all.
-        random_state: seed of the sample.
 
     Attributes:
         n_base_clusters_: base clusters of the answer.
         threshold_: tau that was used.
     """
 
-    n_base_clusters_: int
-    threshold_: float
+    base: Any = None
+    n_base_clusters: int | None = None
+    order: str = "elimination"
+    threshold: float | None = None
+    set_penalty: float = 0.0
+    count_penalty: float = 1.0
+    sample_size: int | None = 5_000
 
     # The paper's two hyperparameters; distances lie between 0 and 2 for unit vectors.
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "n_base_clusters": (None, 6, 8, 10, 12, 15, 18, 20, 25),
         "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        base: Any = None,
-        n_base_clusters: int | None = None,
-        order: str = "elimination",
-        threshold: float | None = None,
-        set_penalty: float = 0.0,
-        count_penalty: float = 1.0,
-        sample_size: int | None = 5_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.base = base
-        self.n_base_clusters = n_base_clusters
-        self.order = order
-        self.threshold = threshold
-        self.set_penalty = set_penalty
-        self.count_penalty = count_penalty
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()

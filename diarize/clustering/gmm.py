@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,7 @@ from jaxtyping import Float64
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.base import Rows, check_integer, check_number
-from diarize.clustering.composition import Compose
 from diarize.clustering.memberships import Mixture, SoftClusterer
-from diarize.scatter import Scatter
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
 
@@ -23,18 +22,13 @@ BLOCK_VALUES = 2**22
 """Values of rows whose memberships are computed at a time (32 MB)."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GMM(SoftClusterer):
     """Bayesian Gaussian mixture: a row holds the speakers whose posterior is above a threshold.
 
     scikit-learn's `BayesianGaussianMixture`; the composition function is not used.
 
     Args:
-        n_speakers: components; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: known to all clusterings, and not used here.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         covariance_type: of the components: full, tied (one for all), diag or spherical. The prior
             of the last two is so strong where dimensions are many that few rows are not told apart.
         threshold: posterior above which a row holds a speaker; None: 1 / components.
@@ -43,48 +37,23 @@ class GMM(SoftClusterer):
         max_iter: most iterations.
         tol: the gain of the lower bound below which the iteration stops.
         sample_size: rows fitted at most; None: all. Posteriors are those of all rows.
-        random_state: seed.
+
+    Attributes:
+        n_iter_: iterations of the best restart.
     """
+
+    covariance_type: str = "full"
+    threshold: float | None = None
+    n_restarts: int = 1
+    count_penalty: float = 1.0
+    max_iter: int = 300
+    tol: float = 1e-3
+    sample_size: int | None = 20_000
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "covariance_type": ("full", "tied", "diag", "spherical"),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        covariance_type: str = "full",
-        threshold: float | None = None,
-        n_restarts: int = 1,
-        count_penalty: float = 1.0,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        sample_size: int | None = 20_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.covariance_type = covariance_type
-        self.threshold = threshold
-        self.n_restarts = n_restarts
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -125,7 +94,9 @@ class GMM(SoftClusterer):
             blocks = (some[i : i + size] for i in range(0, len(some), size))
             return np.concatenate([model.predict_proba((x - mean) / spread) for x in blocks])
 
-        return Mixture(degrees, mean + spread * model.means_, bool(model.converged_))
+        return Mixture(
+            degrees, mean + spread * model.means_, int(model.n_iter_), bool(model.converged_)
+        )
 
 
 def _prior(rows: Float64[np.ndarray, "n p"], covariance_type: str) -> Any:

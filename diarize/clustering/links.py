@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ from diarize.clustering.link_probabilities import Thresholds
 from diarize.clustering.link_settlement import Settlement, settle, single_out
 from diarize.clustering.link_state import pack, restore, unpack
 from diarize.clustering.link_stream import Answer, LinkStream
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 BLOCK = 4096
@@ -38,6 +38,7 @@ class LiveCluster(NamedTuple):
     centroid: Float64[np.ndarray, " p"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Links(Clusterer):
     """Links: online clustering of unit vectors that answers each of them at once.
 
@@ -52,19 +53,12 @@ class Links(Clusterer):
     clusters answer for each id that was ever given.
 
     Args:
-        n_speakers: speakers at the end of `fit`; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers of a row; 1: no row is compared with compositions.
-        compose: g, symmetric; not needed when `max_set_size` is 1.
-        scatter: known to all clusterings, and not used here.
         T_c: cosine of a vector and the center of its cluster.
         T_s: cosine from which on a vector belongs to a subcluster.
         T_p: cosine that two large subclusters of one cluster must reach; T_c^2 or more.
         min_size: vectors of a cluster that may be part of a composition, and that counts as a
             speaker in the end where any has as many.
         max_subclusters: to make room for more, the smallest is merged into its nearest.
-        random_state: known to all clusterings; nothing is drawn here.
 
     Attributes:
         answers_: after `fit`, the ids that each row was answered with at once.
@@ -72,6 +66,12 @@ class Links(Clusterer):
     Source: Mansfield et al., "Links: A High-Dimensional Online Clustering Method". The
     compositions, and that subclusters merge without an edge between them, are ours.
     """
+
+    T_c: float = 0.5
+    T_s: float = 0.7
+    T_p: float = 0.9
+    min_size: int = 4
+    max_subclusters: int = 1000
 
     # Windows of 2 s of one voice (conversations of dev-a) have cosines of 0.60 to 0.78 with each
     # other (middle half) and of 0.73 to 0.87 with their center; those of two voices, of -0.04 to
@@ -81,39 +81,6 @@ class Links(Clusterer):
         "T_s": (0.7, 0.6, 0.65, 0.75, 0.8),
         "T_p": (0.9, 0.5, 0.6, 0.7, 0.8),
     }
-
-    answers_: list[Answer]
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        T_c: float = 0.5,
-        T_s: float = 0.7,
-        T_p: float = 0.9,
-        min_size: int = 4,
-        max_subclusters: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.T_c = T_c
-        self.T_s = T_s
-        self.T_p = T_p
-        self.min_size = min_size
-        self.max_subclusters = max_subclusters
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Take rows in, after all those that came before.
@@ -128,16 +95,17 @@ class Links(Clusterer):
         Raises:
             ValueError: X or an option cannot be used, or X has another dimension than before.
         """
-        values = np.asarray(X)
-        rows = check_rows(values[None] if values.ndim == 1 else values)
+        alone = np.ndim(X) == 1
+        rows = check_rows(np.asarray(X)[None] if alone else X)
         if not hasattr(self, "_stream"):
             self._stream = self._begin(rows.shape[1])
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {rows.shape[1]} dimensions, but there were {self.n_features_in_} before"
+                f"X has {rows.shape[1]} features, but Links is expecting "
+                f"{self.n_features_in_} features as input"
             )
         answers = [self._stream.answer(self._stream.push(x)) for x in unit_rows(rows)]
-        return answers[0] if values.ndim == 1 else answers
+        return answers[0] if alone else answers
 
     def final_ids(self) -> dict[int, Answer]:
         """Of every id that was ever answered, the ids of the clusters that it stands for now.

@@ -30,6 +30,7 @@ class Mixture:
 
     degrees: Callable[[Rows], Float64[np.ndarray, "n k"]]  # memberships; each row sums to one
     centroids: Float64[np.ndarray, "k p"]
+    n_iter: int = 1
     converged: bool = True
 
 
@@ -46,6 +47,7 @@ class SoftClusterer(Clusterer):
     count_penalty: float
     max_iter: int
     sample_size: int | None
+    n_iter_: int
 
     def _mix(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
         """Fit k > 1 speakers to these rows."""
@@ -77,6 +79,7 @@ class SoftClusterer(Clusterer):
         mixture = self._fitted(some, k, generator)
         if not mixture.converged:
             warn_not_converged(type(self).__name__, self.max_iter)
+        self.n_iter_ = mixture.n_iter
         degrees = mixture.degrees(rows)
         threshold = 1 / k if self.threshold is None else self.threshold
         membership = members(degrees, threshold, self.max_set_size)

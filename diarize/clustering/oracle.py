@@ -9,8 +9,6 @@ from jaxtyping import Float64
 
 from diarize.clustering.assignment import lie_on_sphere, to_sphere
 from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
-from diarize.clustering.composition import Compose
-from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 
@@ -19,50 +17,27 @@ class Oracle(Clusterer):
 
     The truth wins over all options, which are known here because they are known to all
     clusterings: it may have another number of speakers, and larger sets.
-
-    Args:
-        n_speakers: known to all clusterings.
-        min_speakers: known to all clusterings.
-        max_speakers: known to all clusterings.
-        max_set_size: known to all clusterings.
-        compose: known to all clusterings.
-        scatter: known to all clusterings.
-        random_state: known to all clusterings.
     """
 
     composes = False
 
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.target_tags.multi_output = True  # a row has any number of speakers
+        tags.target_tags.single_output = False
         return tags
 
     def _fit(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
         if y is None:
-            raise ValueError("the oracle needs the truth: give y, the set of speakers of each row")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "it needs the truth, the set of speakers of each row"
+            )
+        if isinstance(y, np.ndarray) and y.dtype != object:
+            y = y.astype(np.int64).tolist()
         truth = y if isinstance(y, SpeakerSets) else SpeakerSets.from_lists(y)
         if len(truth) != len(rows):
             raise ValueError(f"the truth has {len(truth)} rows, but there are {len(rows)} rows")

@@ -18,15 +18,6 @@ class OSC(Oracle):
 
     What a perfect clustering would answer that cannot infer compositions. Rows of nobody stay
     rows of nobody.
-
-    Args:
-        n_speakers: known to all clusterings; the truth wins over it and all others.
-        min_speakers: known to all clusterings.
-        max_speakers: known to all clusterings.
-        max_set_size: known to all clusterings; the sets of this one have one speaker.
-        compose: known to all clusterings.
-        scatter: known to all clusterings.
-        random_state: known to all clusterings.
     """
 
     finds_overlap = False

@@ -88,7 +88,7 @@ def test_options_are_checked_before_the_first_row(params, reason) -> None:
 def test_rows_of_another_dimension_are_refused() -> None:
     links = Links(max_set_size=1)
     links.partial_fit(np.eye(3))
-    with pytest.raises(ValueError, match="X has 4 dimensions, but there were 3 before"):
+    with pytest.raises(ValueError, match="X has 4 features, but Links is expecting 3 features"):
         links.partial_fit(np.eye(4)[0])
     with pytest.raises(ValueError, match="row 0 of X holds NaN"):
         links.partial_fit(np.full(3, np.nan))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,15 +20,14 @@ from diarize.clustering.base import (
     check_number,
 )
 from diarize.clustering.combination.greedy import assign
-from diarize.clustering.composition import Compose
 from diarize.clustering.gcr import GCR, most_base_clusters
 from diarize.clustering.selection import Criterion
-from diarize.scatter import Scatter
 
 KNOWN_SIGMA, SIGMA_SHARE = 0.1, 0.1
 """sigma of unit vectors whose scatter is known, and of other rows as a share of their variance."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CA(SampledClusterer):
     """Combination assignment: clusters that resist growing; those that others compose become sets.
 
@@ -37,12 +37,6 @@ class CA(SampledClusterer):
     the clusters stand for. Of all numbers of clusters the one wins that `selection` likes best.
 
     Args:
-        n_speakers: speakers in the answer; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: g.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         sigma: variance of a cluster in each direction: a cluster must be nearer by
             2 sigma log 2 in squared distance to be preferred to one with half of its rows. None:
             0.1 of unit vectors whose scatter is known, a tenth of their variance of other rows;
@@ -51,52 +45,23 @@ class CA(SampledClusterer):
         count_penalty: factor on the penalty of clusters when their number is inferred.
         max_iter: most steps.
         sample_size: rows fitted at most; None: all.
-        random_state: seed of the sample.
 
     Attributes:
         n_clusters_: clusters of the answer, mixtures included.
         n_iter_: steps that they took.
     """
 
-    n_clusters_: int
-    n_iter_: int
+    sigma: float | None = None
+    threshold: float | None = None
+    count_penalty: float = 1.0
+    max_iter: int = 50
+    sample_size: int | None = 2_000
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "sigma": (None, 0.0, 0.03, 0.06, 0.1, 0.2),
         "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        sigma: float | None = None,
-        threshold: float | None = None,
-        count_penalty: float = 1.0,
-        max_iter: int = 50,
-        sample_size: int | None = 2_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.sigma = sigma
-        self.threshold = threshold
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()

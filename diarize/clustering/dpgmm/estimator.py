@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ EXCHANGES = 4
 """Random splits or merges proposed in an iteration after the burn-in."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
     """Gaussian mixture that infers how many clusters there are, by sampling with sub-clusters.
 
@@ -66,29 +68,14 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         init_: how sub-clusters began, in words.
     """
 
-    labels_: Int64[np.ndarray, " n"]
-    log_posterior_: Float64[np.ndarray, " iterations"]
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        covariance_type: str = "full",
-        prior: NIW | None = None,
-        init: str = "kmeans",
-        n_iter: int = 200,
-        burn_in: int | None = None,
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.covariance_type = covariance_type
-        self.prior = prior
-        self.init = init
-        self.n_iter = n_iter
-        self.burn_in = burn_in
-        self.device = device
-        self.random_state = random_state
+    alpha: float = 1.0
+    covariance_type: str = "full"
+    prior: NIW | None = None
+    init: str = "kmeans"
+    n_iter: int = 200
+    burn_in: int | None = None
+    device: str = "cpu"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> DPGMM:
         """Cluster the rows of X, (n, D), n at least 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +15,13 @@ from diarize.clustering.base import (
     check_integer,
     check_number,
 )
-from diarize.clustering.composition import Compose
 from diarize.clustering.dpgmm.bounds import Counted
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.reduction import reduce_rows
 from diarize.clustering.gcr import GCR
-from diarize.scatter import Scatter
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpeakerDPGMM(SampledClusterer):
     """Dirichlet-process Gaussian mixture, whose clusters that others compose become sets of these.
 
@@ -33,12 +33,6 @@ class SpeakerDPGMM(SampledClusterer):
     as long as that does not suffice.
 
     Args:
-        n_speakers: speakers in the answer; None: inferred.
-        min_speakers: least number when inferred.
-        max_speakers: largest number when inferred.
-        max_set_size: d, most speakers in a set.
-        compose: g.
-        scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
             Neighbouring windows share audio, so clusters must bring more evidence than if
             rows were independent; tuned on conversations of dev-a.
@@ -46,48 +40,22 @@ class SpeakerDPGMM(SampledClusterer):
         n_iter: iterations of the sampler.
         threshold: of the reassignment, as for `gcr`.
         sample_size: rows fitted at most; None: all.
-        random_state: seed.
 
     Attributes:
         n_clusters_: clusters that the sampler found.
         log_posterior_: of its iterations.
     """
 
+    log_alpha: float = -40.0
+    init: str = "kmeans"
+    n_iter: int = 100
+    threshold: float | None = None
+    sample_size: int | None = 20_000
+
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "log_alpha": (-40.0, -60.0, -50.0, -30.0, -20.0, -10.0, 0.0),
         "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
     }
-
-    def __init__(
-        self,
-        *,
-        n_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        max_set_size: int = 2,
-        compose: Compose | None = None,
-        scatter: Scatter | None = None,
-        log_alpha: float = -40.0,
-        init: str = "kmeans",
-        n_iter: int = 100,
-        threshold: float | None = None,
-        sample_size: int | None = 20_000,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            scatter=scatter,
-            random_state=random_state,
-        )
-        self.log_alpha = log_alpha
-        self.init = init
-        self.n_iter = n_iter
-        self.threshold = threshold
-        self.sample_size = sample_size
 
     def _check_options(self) -> None:
         super()._check_options()
