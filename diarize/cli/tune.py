@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from diarize.cli.options import BackendOption, SeedOption
+from diarize.cli.options import BackendOption, SeedOption, argument, count, option
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,64 +23,42 @@ _SHOWN = 10  # combinations
 
 
 def tune(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders of NAME.npz (vectors) with NAME.json (true sets), or of recordings with "
-            "NAME.rttm.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Option(metavar="PRESET.json", help="Where the preset goes; - is standard output."),
-    ],
+    paths: list[Path] = argument(
+        ...,
+        "PATH...",
+        "Folders of NAME.npz (vectors) with NAME.json (true sets), or of recordings with "
+        "NAME.rttm.",
+    ),
+    out: str = option(..., "PRESET.json", "Where the preset goes; - is standard output."),
     backend: BackendOption = "ckm",
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="cri|ari|accuracy|id-cost|der",
-            help="What is optimised, the mean over all: the (compositional or adjusted) Rand index "
-            "of vectors, the accuracy of their ids, or the cost of conflated and fractured ones; "
-            "the diarization error rate of recordings.",
-            show_default="cri for vectors, der for recordings",
-        ),
-    ] = None,
-    budget: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Most combinations tried, drawn by chance if there are more."
-        ),
-    ] = 100,
-    num_speakers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Speakers of each input.", show_default="inferred"),
-    ] = None,
-    max_set_size: Annotated[
-        int, typer.Option(metavar="D", min=1, help="Most speakers of one row or at one instant.")
-    ] = 2,
-    compose: Annotated[
-        str,
-        typer.Option(
-            metavar="model|max|sum|mean",
-            help="Vectors: where several speakers lie; the g of the model they name, or plain.",
-        ),
-    ] = "model",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|PATH", help="Recordings: the embedding, a shipped one or a weights file."
-        ),
-    ] = "lstm-compositional",
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-p",
-            metavar="NAME=V1,V2,...",
-            help="Candidates of an option, in place of those that the backend declares; one value "
-            "fixes it; may repeat.",
-        ),
-    ] = None,
+    metric: str | None = option(
+        None,
+        "cri|ari|accuracy|id-cost|der",
+        "What is optimised, the mean over all: the (compositional or adjusted) Rand index of "
+        "vectors, the accuracy of their ids, or the cost of conflated and fractured ones; the "
+        "diarization error rate of recordings.",
+        show_default="cri for vectors, der for recordings",
+    ),
+    budget: int = count(100, "Most combinations tried, drawn by chance if there are more."),
+    num_speakers: int | None = count(None, "Speakers of each input.", show_default="inferred"),
+    max_set_size: int = option(2, "D", "Most speakers of one row or at one instant.", min=1),
+    compose: str = option(
+        "model",
+        "model|max|sum|mean",
+        "Vectors: where several speakers lie; the g of the model they name, or plain.",
+    ),
+    model: str = option(
+        "lstm-compositional",
+        "NAME|PATH",
+        "Recordings: the embedding, a shipped one or a weights file.",
+    ),
+    param: list[str] | None = option(
+        None,
+        "NAME=V1,V2,...",
+        "Candidates of an option, in place of those that the backend declares; one value fixes it;"
+        " may repeat.",
+        "-p",
+    ),
     seed: SeedOption = 0,
 ) -> None:
     """Find the options that do best, and write them as a preset.
