@@ -9,7 +9,7 @@ import numpy as np
 
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.clustering.assignment import to_sphere
+from diarize.clustering.geometry import to_sphere
 from diarize.errors import InputError
 from diarize.pipeline import Activity, Diarizer, Hook
 from diarize.voiceprints import Voiceprints

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64
 
 from diarize.activity.counts import VoiceCounts
-from diarize.clustering.assignment import squared_distances, to_sphere
 from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.clustering.geometry import squared_distances, to_sphere
 from diarize.corrections.binding import Binding
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, cut_cells, decode

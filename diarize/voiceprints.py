@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import expit, logit
 
-from diarize.clustering.assignment import to_sphere
+from diarize.clustering.geometry import to_sphere
 from diarize.scatter import Likeness
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diarize.clustering import make
-from diarize.clustering.assignment import to_sphere
+from diarize.clustering.geometry import to_sphere
 from diarize.confidence import calibrated
 from diarize.corrections import Claim, Corrections, Kind
 from diarize.decoding import Embedded, decode_corrected, decode_turns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,24 +82,6 @@ def embedding(
     max_set_size: Annotated[
         int, typer.Option(metavar="D", min=1, max=3, help="Most voices at one time; 1: f alone.")
     ] = 3,
-    loss: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="sets|forest",
-            help="A softmax over sets, or the perturbed spanning forest over the windows of an "
-            "episode; may repeat: their sum.",
-            show_default="sets",
-        ),
-    ] = None,
-    labelled: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            min=0.0,
-            max=1.0,
-            help="Of each voice's speech, the part of which it is known whose it is.",
-        ),
-    ] = 1.0,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 20_000,
     cooldown: Annotated[
         int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
@@ -133,10 +114,6 @@ def embedding(
     from diarize.training.loop import LoopConfig
     from diarize.training.processes import is_first
 
-    for name in loss or []:
-        if name not in {"sets", "forest"}:
-            raise InputError(f"loss {name}: not one of sets, forest")
-    losses = loss or ["sets"]
     require_folder(out)
     recipe = Recipe(
         speech=speech,
@@ -149,15 +126,13 @@ def embedding(
         shifts=shifts,
         start=start,
         teacher=teacher,
-        episodes=replace(EpisodeConfig.up_to(max_set_size), labelled=labelled),
+        episodes=EpisodeConfig.up_to(max_set_size),
         loop=LoopConfig(
             steps=steps,
             rate=rate,
             cooldown=cooldown,
             every=every,
             max_set_size=max_set_size,
-            sets=float("sets" in losses),
-            forest=float("forest" in losses),
         ),
         seed=seed,
     )
@@ -182,58 +157,6 @@ def _report(
     if best is not None:
         lines.append(f"  best so far, and kept: step {best}")
     print("\n".join(lines), flush=True)
-
-
-@app.command()
-def splitnet(
-    dim: Annotated[int, typer.Option(metavar="D", min=1, help="Dimensions of the rows.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Checkpoint and splitnet.safetensors go here.")
-    ],
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 4_000,
-    batch: Annotated[int, typer.Option(metavar="N", min=1, help="Sets in a step.")] = 32,
-    rate: Annotated[float, typer.Option(metavar="R", min=0.0, help="Learning rate.")] = 1e-3,
-    every: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
-    ] = 100,
-    until: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
-    ] = None,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Weights to begin with, and with the hardest sets.",
-            show_default="drawn ones, and easy sets",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and sets.")] = 0,
-) -> None:
-    """Train the network that starts sub-clusters of `dpgmm`, on sets drawn on the spot."""
-    from diarize.cli.messages import note
-    from diarize.cli.progress import progress
-    from diarize.cli.targets import require_folder
-    from diarize.training.splitnet import SplitRecipe, train_splitnet
-
-    require_folder(out)
-    recipe = SplitRecipe(
-        dimension=dim,
-        steps=steps,
-        batch=batch,
-        rate=rate,
-        every=every,
-        seed=seed,
-        start=start,
-    )
-    with progress() as hook:
-        path = train_splitnet(recipe, out, until=until, hook=hook, report=_report_splits)
-    note(f"weights in {path}")
-
-
-def _report_splits(step: int, loss: float, accuracy: dict[str, float]) -> None:
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in accuracy.items())
-    print(f"step {step}: loss {loss:.3f}; split accuracy {parts}", flush=True)
 
 
 @app.command()

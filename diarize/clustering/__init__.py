@@ -21,11 +21,11 @@ BACKENDS: dict[str, str] = {
     "ap": "diarize.clustering.ap:AP",
     "fcm": "diarize.clustering.fcm:FCM",
     "gmm": "diarize.clustering.gmm:GMM",
-    "dpgmm": "diarize.clustering.dpgmm.speakers:SpeakerDPGMM",
-    "ca": "diarize.clustering.combination.speakers:CA",
+    "dpgmm": "diarize.clustering.dpgmm.backend:SpeakerDPGMM",
+    "ca": "diarize.clustering.ca:CA",
     "forest": "diarize.clustering.forest:SpanningForest",
     "oracle": "diarize.clustering.oracle:Oracle",
-    "osc": "diarize.clustering.osc:OSC",
+    "osc": "diarize.clustering.oracle:OSC",
 }
 """Name -> "module:Class"."""
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.base import Rows, check_integer, check_number
+from diarize.clustering.base import Rows
 from diarize.clustering.composition import enumerate_sets
+from diarize.clustering.gradient import SetComposer
 from diarize.clustering.memberships import Mixture, SoftClusterer
 from diarize.clustering.seeding import spread_rows
-from diarize.clustering.set_composer import SetComposer
 
 FINALISTS = 2
 """Restarts that are followed until they settle; the others are given up on the way."""
@@ -58,11 +58,8 @@ class FCM(SoftClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_number("fuzzifier", self.fuzzifier)
         if self.fuzzifier <= 1:
             raise ValueError(f"fuzzifier must be above 1, got {self.fuzzifier!r}")
-        check_number("tol", self.tol)
-        check_integer("n_restarts", self.n_restarts)
 
     def _mix(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
         alone = SetComposer(None, enumerate_sets(k, 1), rows.shape[1])

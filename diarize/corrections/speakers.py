@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from diarize.clustering.assignment import squared_distances, to_sphere
 from diarize.clustering.composition import Compose
+from diarize.clustering.geometry import squared_distances, to_sphere
 from diarize.corrections.claims import Corrections
 from diarize.errors import InputError
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.assignment import squared_distances
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
+from diarize.clustering.geometry import squared_distances
 from diarize.clustering.links import LiveCluster
 
 MIN_LIVE = 4  # windows that a cluster must have before it is taken for a speaker

@@ -7,8 +7,8 @@ from jaxtyping import Float32, Float64
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, VoiceCounts
-from diarize.clustering.assignment import squared_distances
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
+from diarize.clustering.geometry import squared_distances
 from diarize.clustering.links import LiveCluster
 from diarize.refinement import count_costs, cut_by_counts
 from diarize.sets import SpeakerSets

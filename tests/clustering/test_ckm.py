@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from diarize.clustering import alternation, ckm
-from diarize.clustering.alternation import Alternation
-from diarize.clustering.ckm import CKM
+from diarize.clustering import ckm
+from diarize.clustering.ckm import CKM, Alternation
 from diarize.clustering.composition import compose_sets, enumerate_sets
-from diarize.clustering.set_composer import SetComposer
+from diarize.clustering.gradient import SetComposer
+from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -195,7 +195,7 @@ def test_blocks_of_restarts_change_nothing_but_memory(make_world, monkeypatch):
     options = {"n_speakers": 3, "compose": unit_mean, "n_restarts": 20, "random_state": 0}
     whole = CKM(**options).fit(world.rows)
     monkeypatch.setattr(ckm, "RUN_VALUES", 7 * 6 * 16)
-    monkeypatch.setattr(alternation, "DESCENT_VALUES", 100)
+    monkeypatch.setattr(ckm, "DESCENT_VALUES", 100)
     parts = CKM(**options).fit(world.rows)
     assert parts.sets_ == whole.sets_
     assert np.isclose(parts.ssd_, whole.ssd_)
@@ -343,3 +343,75 @@ def test_a_composition_that_is_undefined_attracts_nobody():
 def test_options_that_cannot_be_used_are_refused(option, reason):
     with pytest.raises(ValueError, match=reason):
         CKM(max_set_size=1).set_params(**option).fit(np.eye(3))
+
+
+def mean(a, b):
+    return (a + b) / 2
+
+
+@pytest.fixture
+def alternation():
+    rng = np.random.default_rng(0)
+    centroids = rng.normal(size=(3, 5))
+    sets = enumerate_sets(3, 2)
+    truth = rng.integers(len(sets), size=200)
+    rows = (sets[truth] / sets[truth].sum(axis=1, keepdims=True)) @ centroids
+    rows += rng.normal(0, 0.1, rows.shape)
+    starts = rows[rng.integers(200, size=(6, 3))]
+    return Alternation(rows, SetComposer(mean, sets, 5), np.zeros(len(sets)), starts)
+
+
+def test_the_objective_never_rises_and_is_that_of_the_rows(alternation):
+    while not alternation.converged.all():
+        alternation.alternate(tol=1e-9, least_used=3)
+    for restart, reached in enumerate(alternation.objective()):
+        history = alternation.values(restart)
+        assert np.diff(history).max() <= 1e-9 * history.max()
+        np.testing.assert_allclose(history[-1], reached)
+
+
+def test_the_best_restarts_go_on(alternation):
+    alternation.alternate(tol=1e-9, least_used=3)
+    best = np.sort(alternation.objective())[:2]
+    alternation.keep_best(2)
+    np.testing.assert_allclose(np.sort(alternation.objective()), best)
+    alternation.alternate(tol=1e-9, least_used=3)
+    assert (np.sort(alternation.objective()) <= best + 1e-9).all()
+
+
+def composer(k, p, d=2):
+    return SetComposer(unit_mean, enumerate_sets(k, d), p)
+
+
+def test_random_centroids_are_different_rows():
+    rows = np.arange(10.0)[:, None]
+    chosen = random_rows(rows, 4, 50, np.random.default_rng(0))
+    assert chosen.shape == (50, 4, 1)
+    assert all(len(np.unique(restart)) == 4 for restart in chosen)
+    assert np.isin(chosen, rows).all()
+
+
+def test_spread_centroids_pass_over_what_they_compose():
+    corners = np.eye(3)
+    rows = np.concatenate([corners, unit(corners + np.roll(corners, 1, axis=0))])
+    chosen = spread_rows(rows, composer(3, 3), np.zeros(6), 200, np.random.default_rng(0))
+    assert all(len(np.unique(restart, axis=0)) == 3 for restart in chosen)
+    for restart in chosen:
+        first, second, third = restart
+        mixture = unit_mean(first[None], second[None])[0]
+        assert not np.allclose(third, mixture)
+
+
+def test_known_centroids_stay_first():
+    rows = unit(np.random.default_rng(0).normal(size=(20, 4)))
+    first = rows[[3, 7]]
+    chosen = spread_rows(rows, composer(3, 4), np.zeros(6), 5, np.random.default_rng(1), first)
+    assert np.array_equal(chosen[:, :2], np.repeat(first[None], 5, axis=0))
+    same = spread_rows(rows, composer(2, 4), np.zeros(3), 1, np.random.default_rng(1), first)
+    assert np.array_equal(same, first[None])
+
+
+def test_rows_that_coincide_can_be_drawn_once_each():
+    rows = np.ones((4, 2)) / 2**0.5
+    chosen = spread_rows(rows, composer(4, 2), np.zeros(10), 3, np.random.default_rng(0))
+    assert np.allclose(chosen, rows[0])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diarize.clustering.assignment import to_sphere
+from diarize.clustering.geometry import to_sphere
 from diarize.clustering.links import LiveCluster
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
 from diarize.timeline import TimelineOptions

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
-from diarize.clustering.dpgmm.niw import NIW, Gaussians
+from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.partitions import settled
 from diarize.clustering.dpgmm.sampler import Sampler
-from diarize.clustering.dpgmm.settling import settled
 from diarize.clustering.dpgmm.starts import (
     PATIENCE,
     RANDOM_PATIENCE,
@@ -22,7 +22,7 @@ from diarize.clustering.dpgmm.starts import (
     random_start,
     splitnet_start,
 )
-from diarize.clustering.dpgmm.statistics import Features, blocks
+from diarize.clustering.dpgmm.statistics import Features, Gaussians, blocks
 
 COVARIANCES = ("full", "diag")
 

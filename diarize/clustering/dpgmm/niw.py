@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.dpgmm.statistics import Statistics
+from diarize.clustering.dpgmm.statistics import Gaussians, Statistics
 
 Array = np.ndarray
 
@@ -167,19 +167,6 @@ class NIW:
                 self.mean, cholesky(self.psi / (nu - self.dimension + 1)[:, None, None])
             )
         return Gaussians(self.mean, np.sqrt(self.psi / nu[:, None]))
-
-
-@dataclass(frozen=True)
-class Gaussians:
-    """K normal distributions: means, and roots R with Sigma = R R^T (or their diagonals)."""
-
-    means: Float64[Array, "K D"]
-    roots: Array  # (K, D, D) or (K, D)
-
-    @property
-    def covariances(self) -> Array:
-        """(K, D, D), or (K, D) where they are diagonal."""
-        return self.roots @ self.roots.swapaxes(-1, -2) if self.roots.ndim == 3 else self.roots**2
 
 
 def cholesky(matrices: Array) -> Array:

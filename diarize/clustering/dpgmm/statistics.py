@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
-
-if TYPE_CHECKING:
-    from diarize.clustering.dpgmm.niw import Gaussians
 
 Array = np.ndarray
 
@@ -46,6 +43,19 @@ class Statistics:
 
     def __getitem__(self, which: Any) -> Statistics:
         return Statistics(self.counts[which], self.sums[which], self.squares[which])
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """K normal distributions: means, and roots R with Sigma = R R^T (or their diagonals)."""
+
+    means: Float64[Array, "K D"]
+    roots: Array  # (K, D, D) or (K, D)
+
+    @property
+    def covariances(self) -> Array:
+        """(K, D, D), or (K, D) where they are diagonal."""
+        return self.roots @ self.roots.swapaxes(-1, -2) if self.roots.ndim == 3 else self.roots**2
 
 
 @dataclass(frozen=True)

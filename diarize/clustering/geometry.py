@@ -1,0 +1,47 @@
+"""Vectors: their means, their lengths, and how far they are from each other."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Float64, Int64
+
+UNIT_TOLERANCE = 1e-3
+"""How far the norm of a unit vector may be from 1: wide enough for half precision."""
+
+
+def cluster_means(
+    rows: Float[np.ndarray, "n p"], labels: Int64[np.ndarray, " n"], n_clusters: int
+) -> Float64[np.ndarray, "m p"]:
+    """Mean of each cluster, none of them empty; on the sphere if all rows are."""
+    from scipy.sparse import csr_array
+
+    member = csr_array(
+        (np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(n_clusters, len(labels))
+    )
+    means = (member @ rows.astype(np.float64)) / member.sum(axis=1)[:, None]
+    return to_sphere(means) if lie_on_sphere(rows) else means
+
+
+def lie_on_sphere(rows: Float[np.ndarray, "n p"]) -> bool:
+    """Are all rows unit vectors, up to the rounding of half precision?"""
+    lengths = np.sqrt(np.einsum("np,np->n", rows, rows))
+    return len(rows) > 0 and bool((np.abs(lengths - 1) < UNIT_TOLERANCE).all())
+
+
+def to_sphere(vectors: Float64[np.ndarray, "*b p"]) -> Float64[np.ndarray, "*b p"]:
+    """Unit vectors of the same directions; a zero vector stays."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def squared_distances(
+    rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "*b m p"]
+) -> Float64[np.ndarray, "*b n m"]:
+    """Squared Euclidean distances of all rows from all centers, none below zero.
+
+    A composition that is undefined is infinitely far.
+    """
+    rows = rows.astype(np.float64, copy=False)
+    squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
+    squares -= 2 * (rows @ centers.swapaxes(-1, -2))
+    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))
