@@ -17,7 +17,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 
 from diarize import Diarizer
-from diarize.cli.workers import THREADS
+from diarize.batch.workers import THREADS
 
 
 def main() -> None:

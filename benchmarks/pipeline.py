@@ -28,7 +28,7 @@ from typing import Any
 from long_recording import BUNDLED, MIB, run, write_long
 from peer import install
 
-from diarize.cli.workers import THREADS
+from diarize.batch.workers import THREADS
 
 HERE = Path(__file__).resolve().parent
 SILERO = "silero-vad==6.2.3"

@@ -6,7 +6,7 @@ The entry point is `diarize.pipeline.Diarizer`; everything it joins can be used 
 
 from typing import TYPE_CHECKING, Any
 
-from diarize.version import __version__
+from diarize.storage.version import __version__
 
 if TYPE_CHECKING:
     from diarize.pipeline import Diarizer

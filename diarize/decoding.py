@@ -20,7 +20,7 @@ from diarize.corrections.speakers import correct_speakers
 from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Turn, annotate, name_turns, tracks, turns
-from diarize.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
+from diarize.voices.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment

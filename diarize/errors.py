@@ -13,3 +13,25 @@ class InputError(ValueError):
 
 class TrainingError(RuntimeError):
     """A training that cannot go on; the message is one plain line."""
+
+
+def explain(problem: BaseException) -> tuple[int, str]:
+    """Exit code and one line for an exception.
+
+    Values that cannot be used give 2; what fails while working gives 1.
+    """
+    if isinstance(problem, ValueError):
+        return 2, one_line(str(problem))
+    if isinstance(problem, OSError) and problem.strerror:
+        file = "" if problem.filename is None else f"{problem.filename}: "
+        return 1, one_line(f"{file}{problem.strerror}")
+    if isinstance(problem, TrainingError):
+        return 1, one_line(str(problem))
+    if isinstance(problem, MemoryError):
+        return 1, "out of memory"
+    return 1, one_line(f"{type(problem).__name__}: {problem}")
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and runs of blanks."""
+    return " ".join(text.split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +11,17 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
-from diarize.activity.counts import Heard
+from diarize.activity.counts import Activity, Heard, Hook
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.cache import Cache, cache_key
 from diarize.corrections import Corrections
 from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
 from diarize.diarization import Diarization
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
+from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, voiceprints
+from diarize.voices.voiceprints import Voiceprints, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from diarize.embedding import CompositionalEmbedding, Knowledge
     from diarize.scatter import Likeness
 
-Hook = Callable[[str, float, float], None]
-Activity = Callable[..., Heard | Float64[np.ndarray, "m 2"]]
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds

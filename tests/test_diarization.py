@@ -6,7 +6,7 @@ import numpy as np
 from pyannote.core import Annotation, Segment
 
 from diarize.diarization import Diarization
-from diarize.voiceprints import Voiceprints
+from diarize.voices.voiceprints import Voiceprints
 
 
 def found() -> Diarization:

@@ -13,14 +13,15 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 import diarize.embedding
-from diarize import cache, clustering
+from diarize import clustering
 from diarize.activity import NetworkActivity, whole
 from diarize.audio import open_recording
-from diarize.cache import Cache
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer, sets_at
-from diarize.voiceprints import Voiceprints
+from diarize.storage import cache
+from diarize.storage.cache import Cache
+from diarize.voices.voiceprints import Voiceprints
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ PUBLIC = {
         "Heard NetworkActivity SileroActivity VoiceCounts clip_regions measure_gain whole"
     ),
     "diarize.audio": "SAMPLE_RATE Recording open_recording",
+    "diarize.batch": "Done Job Result Targets Turns Work find_jobs require_distinct run unfinished",
     "diarize.clustering": "BACKENDS describe make",
     "diarize.clustering.dpgmm": "DPGMM NIW",
     "diarize.corrections": "Claim Corrections Kind",
@@ -37,8 +38,8 @@ PUBLIC = {
 """Of packages: exactly what they offer."""
 
 MODULES = {
-    "diarize.clips": "cut_clips",
-    "diarize.enrolment": "enrol",
+    "diarize.report.clips": "cut_clips",
+    "diarize.voices.enrolment": "enrol",
     "diarize.errors": "InputError",
     "diarize.pipeline": "Diarization Diarizer",
     "diarize.report.clusters": "plot_clusters",
@@ -48,7 +49,7 @@ MODULES = {
     "diarize.scatter": "Axes Scatter",
     "diarize.sets": "SpeakerSets",
     "diarize.timeline": "TimelineOptions",
-    "diarize.voiceprints": "Voiceprints name_speakers",
+    "diarize.voices.voiceprints": "Voiceprints name_speakers",
 }
 """Of single modules: what can be relied on among what they hold."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,12 @@ from diarize.activity.regions import ROUNDING, close_gaps, runs, with_hysteresis
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 LEAST = 1e-4  # probability below which nothing is told apart
+
+Hook = Callable[[str, float, float], None]
+"""Told of progress: `hook(step, done, total)`."""
+
+Activity = Callable[..., "Heard | Float64[np.ndarray, 'm 2']"]
+"""Where there is speech: of a recording and a hook, what is heard or regions in seconds."""
 
 
 @dataclass(frozen=True, eq=False)

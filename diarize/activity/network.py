@@ -21,15 +21,14 @@ from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.activity.regions import clip_regions
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
-from diarize.cache import version_of
 from diarize.errors import InputError
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
-from diarize.files import atomic_output
-from diarize.shipped import models_folder
-from diarize.weights import require_whole, sealed
+from diarize.storage.cache import version_of
+from diarize.storage.files import atomic_output
+from diarize.storage.weights import models_folder, require_whole, sealed
 
 if TYPE_CHECKING:
-    from diarize.activity.silero import Hook
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
 
 ACTIVITY_STEP = "activity"  # the name under which progress is told

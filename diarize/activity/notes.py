@@ -11,7 +11,7 @@ from jaxtyping import Float32, Float64
 
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, SILENCE, chunk_levels
 from diarize.audio import SAMPLE_RATE
-from diarize.cache import Cache, cache_key
+from diarize.storage.cache import Cache, cache_key
 
 if TYPE_CHECKING:
     from diarize.audio import Recording

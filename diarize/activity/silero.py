@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -16,16 +16,16 @@ from jaxtyping import Float32, Float64
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
 from diarize.activity.regions import ROUNDING, clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE
-from diarize.cache import version_of
 from diarize.errors import InputError
+from diarize.storage.cache import version_of
 from diarize.threads import one_thread
 
 if TYPE_CHECKING:
     import torch
 
+    from diarize.activity.counts import Hook
     from diarize.audio import Recording
 
-Hook = Callable[[str, float, float], None]
 
 STEP = "activity"  # the name under which progress is told
 CONTEXT = 64  # samples of the chunk before that the network sees

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder, open_decoder
+from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder
 from diarize.audio.inputs import BinaryFile, make_input
+from diarize.audio.opening import open_decoder
 from diarize.errors import InputError
 
 SAMPLE_RATE = 16_000  # Hz, of all that follows

@@ -28,18 +28,19 @@ from diarize.cli import (
     export,
     info,
     label,
+    layers,
     plot,
     report,
     run,
     score,
-    settings,
     simulate,
     stream,
     train,
     tune,
 )
-from diarize.cli.messages import error, explain, one_line, show_warnings_as_notes
-from diarize.version import __version__
+from diarize.cli.messages import error, show_warnings_as_notes
+from diarize.errors import explain, one_line
+from diarize.storage.version import __version__
 
 app = typer.Typer(
     add_completion=False,
@@ -143,7 +144,7 @@ def run_command(arguments: Sequence[str]) -> int:
         failed = getattr(problem, "ctx", None)
         place = failed.command_path if failed else "diarize"
         option = getattr(getattr(problem, "param", None), "name", None)
-        source = settings.origin(failed, option) if failed and option else ""
+        source = layers.origin(failed, option) if failed and option else ""
         blamed = f"{source}: " if source else ""
         error(f"{blamed}{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
         return 2
@@ -157,7 +158,7 @@ def run_command(arguments: Sequence[str]) -> int:
             raise
         status, line = explain(problem)
         if isinstance(problem, ValueError):
-            line = settings.with_origin(asked.get(settings.ASKED), line)
+            line = layers.with_origin(asked.get(layers.ASKED), line)
         error(line)
     return status
 

@@ -40,10 +40,9 @@ def adapt(
     from diarize.audio import open_recording
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
-    from diarize.cli.targets import refuse_recording
     from diarize.embedding import save_model
-    from diarize.files import require_writable
     from diarize.pipeline import Diarizer
+    from diarize.storage.files import refuse_recording, require_writable
     from diarize.training.adaptation import adapt as adapt_model
 
     require_writable(out)

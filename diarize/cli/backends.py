@@ -11,7 +11,7 @@ def backends() -> None:
 
     from diarize import clustering
     from diarize.cli.tables import print_table
-    from diarize.presets import PRESETS
+    from diarize.tuning.presets import PRESETS
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("name", no_wrap=True)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from diarize.cli.layers import Context, PresetOption, preset_params
 from diarize.cli.options import SeedOption
-from diarize.cli.preset import Context, PresetOption, preset_params
 from diarize.errors import InputError
 
 # What has an option of its own, by the name that a backend knows it by.
@@ -68,9 +68,9 @@ def cluster(
     from diarize.cli.composition import composition, require_composition, scatter_of
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
-    from diarize.files import atomic_output, require_writable
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
+    from diarize.storage.files import atomic_output, require_writable
 
     require_composition(compose)
     params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}

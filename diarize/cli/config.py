@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from diarize.cli.preset import PRESET, Context, preset_params
+from diarize.cli.layers import PRESET, Context, preset_params
 
 _ORIGINS = {
     "COMMANDLINE": "command line",
@@ -20,7 +20,7 @@ def config(context: Context) -> None:
 
     Takes all options of `run`. What it prints is TOML, a file for `run --config`.
     """
-    from diarize.cli.settings import parameters
+    from diarize.cli.layers import parameters
 
     assert context.parent is not None
     run = context.parent.command.get_command(context.parent, "run")  # type: ignore[attr-defined]

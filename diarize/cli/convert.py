@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -46,11 +47,11 @@ def convert(
     Overlap is kept, unless --exclusive is given. A file named .txt that is read may be anything:
     audacity must be said.
     """
-    from diarize.cli.targets import Targets
-    from diarize.files import file_name
+    from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
     from diarize.formats.turns import annotated
     from diarize.formats.turns import exclusive as without_overlap
+    from diarize.storage.files import file_name
 
     source_format = source_format or format_of(source)
     if source_format is None:
@@ -81,5 +82,7 @@ def convert(
             files[called.casefold()] = uri
         for uri, text in texts.items():
             targets.write(file_name(uri), {name: text})
+    elif targets.printed:
+        sys.stdout.write("".join(texts.values()))
     else:
         targets.write("", {name: "".join(texts.values())})

@@ -28,7 +28,7 @@ def embed(
     """
     from diarize.cli.progress import progress
     from diarize.embedding.stretches import embed_stretches, read_stretches, write_vectors
-    from diarize.files import require_writable
+    from diarize.storage.files import require_writable
 
     require_writable(out)
     stretches = read_stretches(listing)

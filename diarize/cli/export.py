@@ -21,10 +21,9 @@ def export(
     f takes MFCC of windows of any length, as `diarize.features` computes them; g
     takes pairs of vectors. Both take batches of any size.
     """
-    from diarize.cli.targets import require_folder
     from diarize.embedding import load_model
     from diarize.embedding.onnx_graphs import composition_graph, encoder_graph
-    from diarize.files import atomic_output
+    from diarize.storage.files import atomic_output, require_folder
 
     require_folder(onnx)
     loaded = load_model(model)

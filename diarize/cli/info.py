@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from diarize.version import __version__
+from diarize.storage.version import __version__
 
 # What the results depend on; by the names of the package index.
 _PACKAGES = (
@@ -63,9 +63,9 @@ def collect(cache: Path | None) -> dict[str, Any]:
     """All that the command prints, by name."""
     import torch
 
-    from diarize.cache import Cache
     from diarize.embedding.weights import SUFFIX, sha256
-    from diarize.shipped import models_folder
+    from diarize.storage.cache import Cache
+    from diarize.storage.weights import models_folder
 
     devices = ["cpu"]
     if torch.cuda.is_available():

@@ -52,8 +52,8 @@ def label(
     that holds for the whole subtitle; where they have, a subtitle is divided where the speaker
     changes. JSON has all who are heard beside the one who speaks.
     """
-    from diarize.files import atomic_output, require_writable
     from diarize.formats import format_of, read_turns
+    from diarize.storage.files import atomic_output, require_writable
     from diarize.transcripts import (
         label_transcripts,
         read_transcripts,

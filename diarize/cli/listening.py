@@ -182,9 +182,9 @@ class Session:
             self.tell(diarizer.settled[said:])
             self._tell_map()
         if out is not None:
-            from diarize.files import atomic_output
             from diarize.formats import FORMATS, written_format
             from diarize.formats.table import Beside
+            from diarize.storage.files import atomic_output
 
             name = written_format(out) or "rttm"
             beside = Beside(end=diarizer.seconds)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from diarize.errors import TrainingError
+from diarize.errors import one_line
 
 _silenced: list[None] = []  # holds something as long as nothing but errors is to be said
 
@@ -36,28 +36,6 @@ def note(text: str) -> None:
 def error(text: str) -> None:
     """Say what went wrong, naming the file and the reason."""
     _say(f"error: {text}")
-
-
-def explain(problem: BaseException) -> tuple[int, str]:
-    """Exit code and one line for an exception.
-
-    Values that cannot be used give 2; what fails while working gives 1.
-    """
-    if isinstance(problem, ValueError):
-        return 2, one_line(str(problem))
-    if isinstance(problem, OSError) and problem.strerror:
-        file = "" if problem.filename is None else f"{problem.filename}: "
-        return 1, one_line(f"{file}{problem.strerror}")
-    if isinstance(problem, TrainingError):
-        return 1, one_line(str(problem))
-    if isinstance(problem, MemoryError):
-        return 1, "out of memory"
-    return 1, one_line(f"{type(problem).__name__}: {problem}")
-
-
-def one_line(text: str) -> str:
-    """`text` without line breaks and runs of blanks."""
-    return " ".join(text.split())
 
 
 def show_warnings_as_notes() -> None:

@@ -34,11 +34,11 @@ def report(
     one is opened from disk in the page.
     """
     from diarize.audio import open_recording
-    from diarize.cli.inputs import Turns
-    from diarize.cli.targets import refuse_recording, require_page
+    from diarize.batch.told import Turns
     from diarize.formats import format_of, read_turns
     from diarize.formats.turns import annotated
-    from diarize.report.html import write_page
+    from diarize.report.html import require_page, write_page
+    from diarize.storage.files import refuse_recording
 
     refuse_recording(out, [audio], "the page")
     require_page(out)

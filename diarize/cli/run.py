@@ -2,252 +2,205 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from diarize.cli.options import (
-    OWN_OPTIONS,
-    BackendOption,
-    DeviceOption,
-    ExclusiveOption,
-    MaxSetSizeOption,
-    ModelOption,
-    SeedOption,
-)
-from diarize.cli.preset import Context, PresetOption, preset_params
-from diarize.cli.run_options import (
-    AgainOption,
-    AudioArgument,
-    CacheOption,
-    ChannelsOption,
-    ClipsOption,
-    CorrectionsOption,
-    DaskOption,
-    DaskWaitOption,
-    EndOption,
-    ExportSpeakersOption,
-    FormatOption,
-    JobsOption,
-    KnownOption,
-    KnownThresholdOption,
-    LinkSpeakersOption,
-    LinkThresholdOption,
-    MaxSpeakersOption,
-    MinGapOption,
-    MinSilenceOption,
-    MinSpeakersOption,
-    MinSpeechOption,
-    MinTurnOption,
-    NumSpeakersOption,
-    OutOption,
-    OverlapOption,
-    ParamOption,
-    QuietOption,
-    ReferenceOption,
-    ReportOption,
-    StartOption,
-    StepOption,
-    SwitchOption,
-    VadOption,
-    VadThresholdOption,
-    VoicesOption,
-    WindowOption,
-)
-from diarize.cli.settings import ConfigOption
+from diarize.cli.batch import Failures, perform
+from diarize.cli.layers import Context, preset_params, taking
+from diarize.cli.messages import note
+from diarize.cli.options import OWN_OPTIONS
+from diarize.cli.run_options import RunOptions
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.activity import NetworkActivity, SileroActivity
-    from diarize.pipeline import Activity
+    from diarize.activity.counts import Activity
+    from diarize.batch import Job, Work
+    from diarize.pipeline import Diarizer
 
 
-# The defaults and ranges are those of the library; a test compares them, since importing it here
-# would slow `--help` down.
-def run(
-    context: Context,
-    audio: AudioArgument,
-    backend: BackendOption = "ckm",
-    num_speakers: NumSpeakersOption = None,
-    min_speakers: MinSpeakersOption = None,
-    max_speakers: MaxSpeakersOption = None,
-    max_set_size: MaxSetSizeOption = 2,
-    param: ParamOption = None,
-    config: ConfigOption = None,
-    preset: PresetOption = None,
-    vad: VadOption = "network",
-    vad_threshold: VadThresholdOption = None,
-    voices: VoicesOption = "network",
-    min_speech: MinSpeechOption = 0.1,
-    min_silence: MinSilenceOption = 0.2,
-    window: WindowOption = None,
-    step: StepOption = None,
-    switch: SwitchOption = 0.1,
-    overlap: OverlapOption = 0.05,
-    min_turn: MinTurnOption = 0.2,
-    min_gap: MinGapOption = 0.3,
-    known: KnownOption = None,
-    known_threshold: KnownThresholdOption = None,
-    link_speakers: LinkSpeakersOption = False,
-    link_threshold: LinkThresholdOption = None,
-    export_speakers: ExportSpeakersOption = None,
-    reference: ReferenceOption = None,
-    corrections: CorrectionsOption = None,
-    channels: ChannelsOption = "mix",
-    start: StartOption = None,
-    end: EndOption = None,
-    model: ModelOption = "lstm-compositional",
-    device: DeviceOption = "auto",
-    seed: SeedOption = 0,
-    out: OutOption = "-",
-    format: FormatOption = None,
-    clips: ClipsOption = None,
-    report: ReportOption = None,
-    exclusive: ExclusiveOption = False,
-    cache: CacheOption = None,
-    jobs: JobsOption = 1,
-    dask: DaskOption = None,
-    dask_wait: DaskWaitOption = 300.0,
-    again: AgainOption = False,
-    quiet: QuietOption = False,
-) -> None:
+@taking(RunOptions)
+def run(context: Context, given: RunOptions) -> None:
     """Say who spoke when, also while people speak at the same time.
 
     Writes turns to --out or standard output, and a summary to standard error. In a folder --out,
     results are kept whose recording, options, model and version have not changed.
     """
-    from dataclasses import replace
+    from diarize.batch.jobs import find_jobs
+    from diarize.batch.results import write_voices
+    from diarize.batch.running import unfinished
 
-    from diarize.cache import Cache
-    from diarize.cli.batch import require_dask, require_files, run_batch, unfinished
-    from diarize.cli.corrections import read_corrections
-    from diarize.cli.gather import gather, require_distinct
-    from diarize.cli.inputs import Turns
-    from diarize.cli.known import learn_known
-    from diarize.cli.manifest import Manifest
-    from diarize.cli.messages import note
-    from diarize.cli.params import parse_params
-    from diarize.cli.results import Failures, deliver_linked
-    from diarize.cli.speakers import require_export, write_voices
-    from diarize.cli.targets import Targets, require_folder
-    from diarize.cli.work import Work
-    from diarize.pipeline import Diarizer
-    from diarize.timeline import TimelineOptions
-
-    if channels not in {"mix", "separate", "per-speaker"}:
-        raise InputError(f"channels {channels}: not one of mix, separate, per-speaker")
-    if channels == "per-speaker" and (known or link_speakers or export_speakers or corrections):
-        raise InputError("channels per-speaker: its speakers are its channels, and no voices")
-    entries = gather(audio, clips)
-    sources = [entry.source for entry in entries]
-    several = len(entries) > 1 or audio != sources or channels == "separate"
-    targets = Targets.resolve(
-        out, entries, format or None, several=several, clips=clips, report=report
+    _check(given)
+    jobs = find_jobs(given.audio, given.clips)
+    work = _work(context, given, jobs)
+    waiting = jobs if given.again or given.export_speakers else unfinished(work, jobs)
+    failures = Failures(several=len(jobs) > 1)
+    results = perform(
+        work,
+        waiting,
+        failures,
+        workers=given.jobs,
+        dask=given.dask,
+        dask_wait=given.dask_wait,
     )
-    for name, least in (("known", known_threshold), ("link", link_threshold)):
-        if least is not None and not 0 < least < 1:
-            raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
-    if cache is not None:
-        require_folder(cache)
-    if export_speakers is not None:
-        require_export(export_speakers, out, sources)
-    if voices not in {"network", "none"}:
-        raise InputError(f"voices {voices}: not one of network, none")
-    speech_is_told = vad not in ("network", "silero", "none")
-    if link_speakers or export_speakers or reference or corrections or speech_is_told:
-        require_distinct(entries, "which of them a name means cannot be told")
-    if dask is not None:
-        require_dask(jobs)
-    if jobs > 1 or dask is not None:
-        require_files(entries)
-    detector = _detector(vad, vad_threshold, min_speech, min_silence)
-    activity = detector if vad in ("network", "silero") else _activity(vad, sources)
-    diarizer = Diarizer(
-        backend=backend,
-        n_speakers=num_speakers,
-        min_speakers=min_speakers,
-        max_speakers=max_speakers,
-        max_set_size=max_set_size,
-        params={**preset_params(context), **parse_params(param or [], OWN_OPTIONS)},
-        activity=activity,
-        counts=voices == "network",
-        model=model,
-        device=device,
-        seed=seed,
-        window=window,
-        step=step,
-        timeline=TimelineOptions(
-            switch=switch, overlap=overlap, min_turn=min_turn, min_gap=min_gap
-        ),
-        known_threshold=known_threshold,
-        cache=None if cache is None else Cache(cache),
-    )
-    truth = None if reference is None else Turns.read(reference, sources)
-    if truth is None and diarizer.needs_reference:
-        raise InputError(f"backend {backend} needs the true turns: give --reference")
-    if truth is not None and not diarizer.needs_reference and report is None:
-        note(f"backend {backend} has no use for --reference")
-    corrected = None
-    if corrections is not None:
-        corrected = read_corrections(corrections, sources, linked=link_speakers)
-    diarizer.prepare()
-    enrolled = None
-    if known:
-        enrolled = learn_known(known, diarizer, activity if vad == "none" else detector)
-
-    work = Work(
-        diarizer=diarizer,
-        targets=targets,
-        channels=channels,
-        start=start,
-        end=end,
-        truth=truth,
-        corrections=corrected,
-        known=enrolled,
-        linked=link_speakers,
-        exclusive=exclusive,
-    )
-    manifest = Manifest(targets.folder) if targets.folder and work.finishes else None
-    waiting = entries
-    if manifest is not None and not again and export_speakers is None:
-        waiting = unfinished(work, entries, manifest)
-    failures = Failures(several=len(entries) > 1)
-    results = run_batch(
-        work, waiting, failures, jobs=jobs, dask=dask, dask_wait=dask_wait, manifest=manifest
-    )
-    if link_speakers:
-        likeness = diarizer.likeness
-        if link_threshold is not None:
-            likeness = replace(likeness, same_person=link_threshold)
-        results = deliver_linked(results, enrolled, work.options, targets, failures, likeness)
-    if export_speakers is not None and results:
-        found = [result.found for result in results]
-        write_voices(export_speakers, found, diarizer, linked=link_speakers)
-    failures.sum_up(len(entries), len(entries) - len(waiting))
+    if given.export_speakers is not None and results:
+        write_voices(given.export_speakers, results, work.diarizer, linked=given.link_speakers)
+    failures.sum_up(len(jobs), len(jobs) - len(waiting))
     if failures.inputs:
         raise typer.Exit(1)
 
 
-def _detector(
-    vad: str, threshold: float | None, min_speech: float, min_silence: float
-) -> NetworkActivity | SileroActivity:
+def _check(given: RunOptions) -> None:
+    """Refuse options that cannot be, or not together."""
+    if given.channels not in {"mix", "separate", "per-speaker"}:
+        raise InputError(f"channels {given.channels}: not one of mix, separate, per-speaker")
+    voices = given.known or given.link_speakers or given.export_speakers or given.corrections
+    if given.channels == "per-speaker" and voices:
+        raise InputError("channels per-speaker: its speakers are its channels, and no voices")
+    for name, least in (("known", given.known_threshold), ("link", given.link_threshold)):
+        if least is not None and not 0 < least < 1:
+            raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
+    if given.voices not in {"network", "none"}:
+        raise InputError(f"voices {given.voices}: not one of network, none")
+
+
+def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
+    """What is done with each recording; refuses before any work is done what cannot be done."""
+    from diarize.batch.jobs import require_distinct, require_files
+    from diarize.batch.running import require_dask
+    from diarize.batch.targets import Targets
+    from diarize.batch.told import Turns, read_corrections
+    from diarize.batch.work import Work
+    from diarize.cli.progress import progress
+    from diarize.storage.files import require_folder
+    from diarize.voices.known import learn_known
+
+    sources = [job.source for job in jobs]
+    several = len(jobs) > 1 or given.audio != sources or given.channels == "separate"
+    targets = Targets.resolve(
+        given.out,
+        jobs,
+        given.format or None,
+        several=several,
+        clips=given.clips,
+        report=given.report,
+    )
+    if given.cache is not None:
+        require_folder(given.cache)
+    if given.export_speakers is not None:
+        _require_export(given.export_speakers, given.out, sources)
+    told_by_name = (
+        given.link_speakers
+        or given.export_speakers
+        or given.reference
+        or given.corrections
+        or given.vad not in {"network", "silero", "none"}
+    )
+    if told_by_name:
+        require_distinct(jobs, "which of them a name means cannot be told")
+    if given.dask is not None:
+        require_dask(given.jobs)
+    if given.jobs > 1 or given.dask is not None:
+        require_files(jobs)
+    detector = _detector(given)
+    activity = _activity(given.vad, sources) or detector
+    diarizer = _diarizer(context, given, activity)
+    truth = None if given.reference is None else Turns.read(given.reference, sources)
+    if truth is None and diarizer.needs_reference:
+        raise InputError(f"backend {given.backend} needs the true turns: give --reference")
+    if truth is not None and not diarizer.needs_reference and given.report is None:
+        note(f"backend {given.backend} has no use for --reference")
+    corrections = None
+    if given.corrections is not None:
+        corrections = read_corrections(
+            given.corrections, sources, linked=given.link_speakers, note=note
+        )
+    diarizer.prepare()
+    known = None
+    if given.known:
+        with progress() as hook:
+            clips = activity if given.vad == "none" else detector
+            known = learn_known(given.known, diarizer, clips, hook)
+    return Work(
+        diarizer=diarizer,
+        targets=targets,
+        channels=given.channels,
+        start=given.start,
+        end=given.end,
+        truth=truth,
+        corrections=corrections,
+        known=known,
+        linked=given.link_speakers,
+        same_person=given.link_threshold,
+        exclusive=given.exclusive,
+    )
+
+
+def _diarizer(context: Context, given: RunOptions, activity: Activity) -> Diarizer:
+    from diarize.cli.params import parse_params
+    from diarize.pipeline import Diarizer
+    from diarize.storage.cache import Cache
+    from diarize.timeline import TimelineOptions
+
+    return Diarizer(
+        backend=given.backend,
+        n_speakers=given.num_speakers,
+        min_speakers=given.min_speakers,
+        max_speakers=given.max_speakers,
+        max_set_size=given.max_set_size,
+        params={**preset_params(context), **parse_params(given.param or [], OWN_OPTIONS)},
+        activity=activity,
+        counts=given.voices == "network",
+        model=given.model,
+        device=given.device,
+        seed=given.seed,
+        window=given.window,
+        step=given.step,
+        timeline=TimelineOptions(
+            switch=given.switch,
+            overlap=given.overlap,
+            min_turn=given.min_turn,
+            min_gap=given.min_gap,
+        ),
+        known_threshold=given.known_threshold,
+        cache=None if given.cache is None else Cache(given.cache),
+    )
+
+
+def _detector(given: RunOptions) -> NetworkActivity | SileroActivity:
     """What detects speech; where that is told, what hears the clips of known voices."""
     from diarize.activity import NetworkActivity, SileroActivity
 
-    kind = SileroActivity if vad == "silero" else NetworkActivity
-    least = kind().threshold if threshold is None else threshold
-    return kind(threshold=least, min_speech=min_speech, min_silence=min_silence)
+    kind = SileroActivity if given.vad == "silero" else NetworkActivity
+    least = kind().threshold if given.vad_threshold is None else given.vad_threshold
+    return kind(threshold=least, min_speech=given.min_speech, min_silence=given.min_silence)
 
 
-def _activity(vad: str, sources: list[str]) -> Activity:
-    """Where there is speech, when it is not to be detected."""
+def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
+    """Where there is speech; None: that is to be detected."""
+    from diarize.activity import whole
+    from diarize.batch.told import Turns
+
+    if vad in {"network", "silero"}:
+        return None
     if vad == "none":
-        from diarize.activity import whole
-
         return whole
     if not Path(vad).exists():
         raise InputError(f"vad {vad}: not network, silero, none or an RTTM file that is there")
-    from diarize.cli.inputs import Turns
-
     return Turns.read(Path(vad), sources).speech
+
+
+def _require_export(path: Path, out: str, sources: Sequence[str]) -> None:
+    """Refuse a file of voices that could not be written, a recording, or where results go."""
+    from diarize.storage.files import refuse_recording, require_writable
+
+    if path.suffix != ".npz":
+        raise InputError(f"export-speakers {path}: a name that ends in .npz is needed")
+    if out != "-" and os.path.realpath(path) == os.path.realpath(out):
+        raise InputError(f"{path}: is where the result goes, too")
+    refuse_recording(path, sources, "the voices")
+    require_writable(path)

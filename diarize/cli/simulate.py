@@ -92,11 +92,11 @@ def simulate(
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
     from diarize.cli.progress import progress
-    from diarize.cli.targets import require_folder
     from diarize.mixing.acoustics import read_noises
     from diarize.mixing.conversation import ConversationConfig
     from diarize.mixing.corpus import Conversations, write_conversations
     from diarize.mixing.speech import find_utterances
+    from diarize.storage.files import require_folder
 
     folders = [*(speech_dir or []), *(speech or [])]
     if not folders:

@@ -159,14 +159,13 @@ def stream(
     that are "final" replace what was said before of their time. A last line says which final
     speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
     """
-    from diarize.cli.inputs import name_of
+    from diarize.batch.jobs import name_of
     from diarize.cli.listening import listen, make_sink
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.cli.sources import Pcm
-    from diarize.cli.targets import refuse_recording
-    from diarize.files import require_writable
     from diarize.formats import written_format
+    from diarize.storage.files import refuse_recording, require_writable
     from diarize.streaming import StreamingDiarizer
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}

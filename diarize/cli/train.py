@@ -108,7 +108,7 @@ def embedding(
 
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
-    from diarize.cli.targets import require_folder
+    from diarize.storage.files import require_folder
     from diarize.training.embedding import Recipe, train_embedding
     from diarize.training.episodes import EpisodeConfig
     from diarize.training.loop import LoopConfig
@@ -231,7 +231,7 @@ def activity(
     """Train the network that hears how many speak; run again to go on after an interruption."""
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
-    from diarize.cli.targets import require_folder
+    from diarize.storage.files import require_folder
     from diarize.training.activity import ActivityRecipe, train_activity
     from diarize.training.counting import CounterLoop
 

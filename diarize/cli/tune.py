@@ -92,8 +92,8 @@ def tune(
     """
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
-    from diarize.files import atomic_output, require_writable
-    from diarize.presets import Preset, preset_text
+    from diarize.storage.files import atomic_output, require_writable
+    from diarize.tuning.presets import Preset, preset_text
 
     given = parse_space(param or [], _OWN_OPTIONS)
     if out != "-":
@@ -208,7 +208,7 @@ def _read_trials(folders: Sequence[Path], compose: str | None) -> tuple[list[Tri
 def _read_conversations(folders: Sequence[Path]) -> list[Conversation]:
     from diarize.audio import open_recording
     from diarize.audio.suffixes import AUDIO_SUFFIXES
-    from diarize.cli.inputs import Turns
+    from diarize.batch.told import Turns
     from diarize.tuning import Conversation
 
     found = []
@@ -235,7 +235,7 @@ def _files(folders: Sequence[Path], suffix: str) -> list[Path]:
 
 def _describe(found: Tuning, folders: Sequence[Path], settings: Mapping[str, object]) -> str:
     """One sentence on where a preset comes from."""
-    from diarize.version import __version__
+    from diarize.storage.version import __version__
 
     best = found.table[0]
     spread = "" if best.standard_error != best.standard_error else f" ({best.standard_error:.4f})"

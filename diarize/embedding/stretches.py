@@ -13,7 +13,7 @@ from diarize.audio import open_recording
 from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model, pick_device, sha256
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
-from diarize.files import write_npz
+from diarize.storage.files import write_npz
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from torch import Tensor
 from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
-from diarize.shipped import models_folder
-from diarize.weights import require_whole, sealed
+from diarize.storage.weights import models_folder, require_whole, sealed
 
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
@@ -62,7 +61,7 @@ def save_model(model: CompositionalEmbedding, path: Path) -> None:
     """Write f and g, in float32, and what is known of them, whole or not at all."""
     from safetensors.torch import save
 
-    from diarize.files import atomic_output
+    from diarize.storage.files import atomic_output
 
     tensors = {
         name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()

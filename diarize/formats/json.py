@@ -11,7 +11,7 @@ from pyannote.core import Annotation, Segment, Timeline
 from diarize.errors import InputError
 from diarize.formats.lines import MAX_SECONDS, Source, read_text, shorten, stem_of, token, unicode
 from diarize.formats.turns import Confidence, Turn, written_turns
-from diarize.version import __version__
+from diarize.storage.version import __version__
 
 _DECIMALS = 3  # of a confidence
 

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.errors import InputError
-from diarize.files import write_npz
 from diarize.formats.embeddings import Embeddings, read_archive
+from diarize.storage.files import write_npz
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,8 @@ def write_conversations(
     import soundfile
 
     from diarize.audio import SAMPLE_RATE
-    from diarize.files import atomic_output
     from diarize.formats.rttm import rttm_text
+    from diarize.storage.files import atomic_output
 
     folder.mkdir(parents=True, exist_ok=True)
     for samples, reference in conversations(count):

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float32, Int16, Int64
 
 from diarize.audio import SAMPLE_RATE
-from diarize.files import atomic_output
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
+from diarize.storage.files import atomic_output
 
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
 SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)

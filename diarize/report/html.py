@@ -13,14 +13,15 @@ from typing import Any
 from pyannote.core import Annotation
 
 from diarize.audio import Recording
-from diarize.files import atomic_output
+from diarize.errors import InputError
 from diarize.formats.turns import Confidence, written_turns
 from diarize.report.errors import error_intervals, partners
 from diarize.report.figures import talk_figures
 from diarize.report.sound import Sound, page_sound
 from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
-from diarize.version import __version__
+from diarize.storage.files import atomic_output, require_writable
+from diarize.storage.version import __version__
 
 _PAGE = Path(__file__).parent / "page"
 # In the order in which they build on each other; they share one scope.
@@ -161,3 +162,14 @@ def _hash(text: str) -> str:
 
 def _read(name: str) -> str:
     return (_PAGE / name).read_text(encoding="utf-8")
+
+
+def require_page(path: Path) -> None:
+    """Refuse a web page that could not be written, or that no browser would open.
+
+    Raises:
+        InputError: it cannot be written, or has another ending than .html.
+    """
+    if path.suffix.lower() not in {"", ".html", ".htm"}:
+        raise InputError(f"{path}: a web page ends in .html")
+    require_writable(path)

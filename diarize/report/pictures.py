@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,13 +15,13 @@ from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.network import load_counter, save_counter
 from diarize.embedding import pick_device
 from diarize.errors import InputError
-from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.replay import Replay
 from diarize.mixing.rooms import draw_rooms
 from diarize.mixing.speech import Utterance, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.storage.files import atomic_output
 from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
 from diarize.training.counting import CounterLoop, CounterTrainer, Report, as_batch, train_counter
 

@@ -25,9 +25,8 @@ from diarize.audio import Recording
 from diarize.embedding import place_windows
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
-from diarize.shipped import models_folder
+from diarize.storage.weights import models_folder, require_whole
 from diarize.training.held import read_spans
-from diarize.weights import require_whole
 
 WINDOW, SHORTEST = 2.0, 1.0
 """Seconds of a window, as long as those that are clustered, and of one that a region cuts off."""

@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 
 def save_checkpoint(

@@ -12,8 +12,8 @@ from jaxtyping import UInt8
 
 from diarize.activity.level import as_chunks
 from diarize.activity.network import LogMelStream
-from diarize.files import atomic_output
 from diarize.mixing.replay import LOUD_PEAK, Replay
+from diarize.storage.files import atomic_output
 from diarize.threads import one_thread
 
 LOWEST, NATS = -14.0, 0.1  # of the logarithms, as bytes

@@ -21,10 +21,10 @@ from diarize.embedding import (
     save_model,
 )
 from diarize.errors import InputError
-from diarize.files import atomic_output
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, Voices, collect_voices
+from diarize.storage.files import atomic_output
 from diarize.training.development import (
     SPEAKERS,
     Episodes,

@@ -12,7 +12,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from diarize.errors import TrainingError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 
 def clip(parameters: Iterable[tuple[str, nn.Parameter]], largest: float = math.inf) -> None:

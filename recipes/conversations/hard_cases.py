@@ -20,11 +20,11 @@ from pyannote.core import Annotation, Segment
 
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import embed_windows, load_model
-from diarize.files import atomic_output
 from diarize.formats.rttm import rttm_text
 from diarize.mixing.acoustics import coloured_noise, read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import by_speaker, find_utterances, read_samples
+from diarize.storage.files import atomic_output
 
 Voices = Mapping[str, Sequence[np.ndarray]]
 Made = tuple[np.ndarray, Annotation]

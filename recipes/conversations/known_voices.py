@@ -8,7 +8,7 @@
 `hear`: of each speaker the first 3, 6 or 12 s, at most half of what he says, are his clip. The rest
 is mixed into conversations of 2 to 5 speakers of one corpus, in rooms and noise, in which the
 speakers are found, their number inferred. Small corpora are taken together. `fit` prints the
-constants of diarize/voiceprints.py; `table` the errors over the thresholds.
+constants of diarize/voices/voiceprints.py; `table` the errors over the thresholds.
 
 Half of all speakers are enrolled, the others are strangers; a recording is given four known voices:
 its own enrolled speakers, and others of the corpus who are not there. Found speakers are those who
@@ -29,15 +29,15 @@ from pyannote.core import Annotation
 from sklearn.linear_model import LogisticRegression
 
 from diarize.audio import SAMPLE_RATE
-from diarize.enrolment import enrol
-from diarize.files import write_npz
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import Utterance, by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarizer
 from diarize.scatter import Likeness
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
-from diarize.voiceprints import SHIPPED, Voiceprints, identify, link
+from diarize.storage.files import write_npz
+from diarize.voices.enrolment import enrol
+from diarize.voices.voiceprints import SHIPPED, Voiceprints, identify, link
 
 CLIPS = (3.0, 6.0, 12.0)  # seconds, in turn
 LEAST = 1.0  # seconds that are left for conversations

@@ -23,7 +23,7 @@ from train_splitnet import (
 )
 
 from diarize.clustering.dpgmm.splitnet import load_splitnet, shipped_splitnet
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 
 def main(folders: Sequence[Path]) -> None:

@@ -33,7 +33,7 @@ from diarize.clustering.dpgmm.splitnet import (
     packed,
 )
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.gradients import clip, keeping
 

@@ -17,10 +17,10 @@ from safetensors.numpy import save
 
 from diarize.activity import SileroActivity
 from diarize.audio import open_recording
-from diarize.files import atomic_output
 from diarize.mixing.speech import audio_files
+from diarize.storage.files import atomic_output
+from diarize.storage.weights import sealed
 from diarize.training.alignment import covariance_of, scatter_of, speech_file
-from diarize.weights import sealed
 
 
 def main(folder: Path) -> None:

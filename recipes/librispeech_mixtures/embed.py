@@ -13,7 +13,7 @@ from trials import mix, pooled_voices
 from diarize.embedding import find_model, load_model
 from diarize.embedding.weights import sha256
 from diarize.features import mfcc
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 BATCH = 256
 

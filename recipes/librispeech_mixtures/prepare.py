@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 TRAINING = "train-"  # all subsets of that name are the split `train`; others are their own
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
-from diarize.files import atomic_output
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.storage.files import atomic_output
 
 SPEAKERS = 5
 SECONDS = 2.0

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 
 def pair(data: Path, split: str, out: Path, suffix: str = "", below: str = "") -> list[str]:

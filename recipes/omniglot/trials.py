@@ -20,9 +20,9 @@ from omniglot.images import Drawings, split
 from omniglot.model import Embedding, load_model
 
 from diarize.errors import InputError
-from diarize.files import atomic_output
 from diarize.formats.sets import sets_text
 from diarize.sets import SpeakerSets
+from diarize.storage.files import atomic_output
 
 CHARACTERS = 5
 LARGEST_SET = 2

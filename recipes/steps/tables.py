@@ -26,14 +26,14 @@ from scipy.optimize import brentq
 from scipy.special import binom
 
 from diarize import clustering
-from diarize.files import atomic_output
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
-from diarize.presets import Preset, preset_text, read_preset
 from diarize.scatter import Scatter
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.sets import SpeakerSets
+from diarize.storage.files import atomic_output
 from diarize.tuning import Trial, tune
+from diarize.tuning.presets import Preset, preset_text, read_preset
 
 Compose = Callable[[Any, Any], Any]
 

@@ -16,8 +16,8 @@ from pyannote.core import Annotation
 
 from diarize import StreamingDiarizer
 from diarize.audio import open_recording
-from diarize.files import atomic_output
 from diarize.formats import rttm_text
+from diarize.storage.files import atomic_output
 
 BLOCK_SECONDS = 5.0
 

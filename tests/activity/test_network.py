@@ -26,7 +26,7 @@ from diarize.activity.network import (
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError
 from diarize.features import log_mel
-from diarize.shipped import models_folder
+from diarize.storage.weights import models_folder
 
 STEPS = 60
 SHIPPED = models_folder() / "activity" / "voice-counter.safetensors"

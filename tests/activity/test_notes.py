@@ -10,7 +10,7 @@ import soundfile
 from diarize.activity import NetworkActivity, SileroActivity, whole
 from diarize.activity.notes import channel_powers, note_on_channels, note_on_speech, notes_on
 from diarize.audio import Recording, open_recording
-from diarize.cache import Cache
+from diarize.storage.cache import Cache
 
 RATE = 16_000
 NOTHING = np.zeros((0, 2))

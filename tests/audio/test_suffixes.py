@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diarize.audio.suffixes import AUDIO_SUFFIXES
-from diarize.cli.gather import gather
+from diarize.batch.jobs import find_jobs
 from diarize.mixing.speech import audio_files
 
 
@@ -18,4 +18,4 @@ def test_folders_are_searched_for_every_ending_in_any_case(suffix: str, tmp_path
     recording.touch()
     (tmp_path / "notes.txt").touch()
     assert audio_files(tmp_path) == [recording]
-    assert [entry.source for entry in gather([str(tmp_path)])] == [str(recording)]
+    assert [entry.source for entry in find_jobs([str(tmp_path)])] == [str(recording)]

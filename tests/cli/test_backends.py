@@ -6,7 +6,7 @@ import pytest
 
 from diarize import clustering
 from diarize.cli import run_command
-from diarize.presets import PRESETS
+from diarize.tuning.presets import PRESETS
 
 
 def test_every_backend_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.cli.batch import InOrder, require_files
-from diarize.cli.gather import Entry
-from diarize.cli.manifest import NAME
+from diarize.batch.jobs import Job
+from diarize.batch.manifest import NAME
+from diarize.cli.batch import Failures, InOrder
 from diarize.errors import InputError
 
 RATE = 16_000
@@ -66,8 +66,32 @@ def test_several_processes_write_the_same_bytes(run: Run, corpus: Path, tmp_path
     assert contents(tmp_path / "clips") == clips
 
 
+def test_one_of_several_may_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    failures = Failures(several=True)
+    done = []
+    for source in ("a", "b", "b", "c"):
+        with failures.of(source):
+            if source == "b":
+                raise InputError("b: no\nsuch file")
+            done.append(source)
+    assert (done, failures.inputs) == (["a", "c"], ["b"])
+    assert capsys.readouterr().err == "diarize: error: b: no such file\n" * 2
+
+
+def test_what_a_single_one_raises_is_raised() -> None:
+    failures = Failures(several=False)
+    with pytest.raises(InputError), failures.of("a"):
+        raise InputError("a: no such file")
+    assert failures.inputs == []
+
+
+def test_a_closed_pipe_stops_everything() -> None:
+    with pytest.raises(BrokenPipeError), Failures(several=True).of("a"):
+        raise BrokenPipeError
+
+
 def test_standard_output_has_the_order_of_the_inputs(capsys: pytest.CaptureFixture[str]) -> None:
-    a, b, c = Entry("a.wav"), Entry("b.wav"), Entry("c.wav")
+    a, b, c = Job("a.wav"), Job("b.wav"), Job("c.wav")
     outputs = InOrder([a, b, c])
     outputs.take(b, "b\n")
     assert capsys.readouterr().out == ""
@@ -137,15 +161,6 @@ def test_names_that_could_mean_two_recordings_are_refused(run: Run, corpus: Path
             "two inputs are named a: which of them a name means cannot be told"
         )
     run(corpus).assert_refused("two inputs are named a: their results would be one")
-
-
-def test_processes_need_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^standard input: with -j or --dask all inputs"):
-        require_files([Entry("a.wav"), Entry("-")])
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"pipe: with -j or --dask all inputs must be files"):
-        require_files([Entry(str(tmp_path / "pipe"))])
-    require_files([Entry(str(tmp_path)), Entry("missing.wav")])
 
 
 # Runs that are ended from outside

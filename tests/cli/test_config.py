@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from diarize.presets import PRESETS
+from diarize.tuning.presets import PRESETS
 
 Cli = Callable[..., Any]  # the fixture `cli`
 

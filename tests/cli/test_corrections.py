@@ -7,11 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyannote.core import Segment
 
-from diarize.cli.corrections import read_corrections
-from diarize.errors import InputError
 from diarize.formats import read_rttm
 
 Run = Callable[..., Any]  # the fixture `run`
@@ -56,26 +53,3 @@ def test_contradictions_are_refused(run: Run, talk: Path, tmp_path: Path) -> Non
         "corrections name 2 people, but there are at most 1 speakers"
     )
     run(talk, "--corrections", tmp_path / "none.rttm").assert_refused("none.rttm")
-
-
-def test_lines_are_of_the_recordings_they_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = write(tmp_path / "t.rttm", ("a", 1, 3, "anna"), ("b_channel2", 2, 4, "ben"))
-    read = read_corrections(told, ["x/a.wav", "b.wav", "c.wav"], linked=False)
-    assert read.find("a").labels() == ["anna"]
-    assert read.find("b_channel2").labels() == ["ben"]
-    assert read.find("c") is None
-    assert capsys.readouterr().err == ""
-    assert read_corrections(told, ["a.wav", "d.wav"], linked=False).find("d") is None
-    assert "no input is called b_channel2" in capsys.readouterr().err
-    with pytest.raises(InputError, match="corrections of a, b_channel2, none of d"):
-        read_corrections(told, ["d.wav"], linked=False)
-    single = write(tmp_path / "s.rttm", ("a", 1, 3, "anna"))
-    assert read_corrections(single, ["other.wav"], linked=False).find("other") is not None
-
-
-def test_numbers_mean_nobody_before_recordings_are_linked(tmp_path: Path) -> None:
-    told = write(tmp_path / "t.rttm", ("a", 1, 3, "!SPEAKER_01"))
-    with pytest.raises(InputError, match="with --link-speakers nobody has a number"):
-        read_corrections(told, ["a.wav", "b.wav"], linked=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from diarize import __version__
-from diarize.cache import Cache, cache_key
+from diarize.storage.cache import Cache, cache_key
 
 Cli = Callable[..., Any]  # the fixture `cli`
 

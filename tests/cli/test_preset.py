@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from diarize.cli import run_command
-from diarize.presets import PRESETS
+from diarize.tuning.presets import PRESETS
 
 from .conftest import Result
 

@@ -17,7 +17,7 @@ from pyannote.core import Annotation, Segment
 
 import diarize.cli.run as module
 from diarize.activity import SileroActivity
-from diarize.cli.manifest import NAME as MANIFEST
+from diarize.batch.manifest import NAME as MANIFEST
 from diarize.formats import read_rttm
 from diarize.formats.speakers import read_speakers
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
@@ -25,7 +25,7 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voiceprints import Voiceprints, name_speakers
+from diarize.voices.voiceprints import Voiceprints, name_speakers
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -456,6 +456,11 @@ def test_a_name_for_each_recording_alone_is_not_taken_for_a_person(
 def test_voices_that_cannot_be_written(run: Run, talk: Path, tmp_path: Path) -> None:
     run(talk, "--export-speakers", tmp_path / "none" / "x.npz").assert_refused("cannot write")
     run(talk, "--export-speakers", tmp_path / "x").assert_refused("ends in .npz")
+    place = tmp_path / "x.npz"
+    both = ("--export-speakers", place, "--out", place, "--format", "rttm")
+    run(talk, *both).assert_refused("is where the result goes")
+    talk.rename(place)
+    run(place, "--export-speakers", place).assert_refused("is the recording, which the voices")
 
 
 @pytest.mark.needs_speech

@@ -1,4 +1,4 @@
-"""Nearests and their sufficient statistics, against distances row by row."""
+"""Rows at their nearest centers, and their sufficient statistics, against distances row by row."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from diarize.clustering.geometry import (
     squared_distances,
     to_sphere,
 )
+from diarize.clustering.nearest import Nearest
 
 from .conftest import unit
 

@@ -7,7 +7,7 @@ from safetensors.torch import save_file
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.embedding.weights import find_model, load_model, save_model
 from diarize.errors import InputError
-from diarize.shipped import models_folder
+from diarize.storage.weights import models_folder
 
 SMALL = EmbeddingConfig(dim=4, hidden=4, layers=1, stack=2, window=1.0)
 

@@ -18,7 +18,6 @@ from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets, sets_text
 from diarize.formats.speakers import Speakers, read_speakers, write_speakers
 from diarize.formats.turns import Turn, annotated
-from diarize.presets import PRESETS, preset_text, read_preset
 from diarize.sets import SpeakerSets
 from diarize.transcripts import (
     FOR_READERS,
@@ -27,6 +26,7 @@ from diarize.transcripts import (
     read_transcripts,
     transcripts_text,
 )
+from diarize.tuning.presets import PRESETS, preset_text, read_preset
 
 SUBTITLES = (
     b"1\n00:00:01,000 --> 00:00:02,500\n[ann]: hello\n\n2\n00:00:02,000 --> 00:00:03,000\nyes\n"

@@ -67,7 +67,7 @@ def cases(shared: Path | None) -> Iterator[Case]:
         "style": ("--min-turn", 0.5, "--min-gap", 1, "--format", "csv"),
         "few": ("--max-speakers", 2),
         "one": ("--num-speakers", 1, "--max-set-size", 1),
-        "many": ("--min-speakers", 7, "--max-set-size", 3),
+        "many": ("--min-speakers", 7, "--max-speakers", 8, "--max-set-size", 3),
         "known": ("--known", f"anna={TALK}", "--format", "json"),
         "report": ("--report", "{out}/page.html", "--out", "{out}/turns.rttm"),
         "separate": ("--channels", "separate"),
@@ -124,18 +124,19 @@ def prepare(folder: Path) -> None:
 
 
 def make(folder: Path, shared: Path | None, only: str) -> None:
-    """Run all cases."""
+    """Run all cases that have not been run."""
     from diarize.cli import run_command
 
-    folder.mkdir(parents=True)
     work = folder / "inputs"
-    work.mkdir()
+    work.mkdir(parents=True, exist_ok=True)
     prepare(work)
     os.chdir(work)
     for name, arguments in cases(None if shared is None else shared.resolve()):
-        if only not in name:
-            continue
         out = folder / name
+        if only not in name or (out / "said").exists():
+            continue
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.rmtree("out", ignore_errors=True)
         out.mkdir()
         # Paths stand in results: the same for every folder.
         given = [str(argument).replace("{out}", "out") for argument in arguments]
@@ -146,8 +147,8 @@ def make(folder: Path, shared: Path | None, only: str) -> None:
         printed.flush()
         (out / "printed").write_bytes(printed.buffer.getvalue())
         notes = [line for line in said.getvalue().splitlines() if line.startswith("diarize: ")]
-        (out / "said").write_text("\n".join([f"exit {status}", *notes]) + "\n")
         shutil.move("out", out / "files")
+        (out / "said").write_text("\n".join([f"exit {status}", *notes]) + "\n")
         print(f"{name}: exit {status}", file=sys.stderr)
 
 

@@ -16,7 +16,7 @@ import pytest
 from diarize.audio import open_recording
 from diarize.cli import run_command
 from diarize.errors import InputError
-from diarize.files import atomic_output
+from diarize.storage.files import atomic_output
 
 LINE = "SPEAKER talk 1 {:.3f} 0.900 <NA> <NA> speaker{} <NA> <NA>\n"
 
@@ -191,7 +191,7 @@ def test_killed_at_random_moments(
 def test_terminated_while_writing_leaves_nothing(repo_root: Path, tmp_path: Path) -> None:
     code = (
         "import sys, signal, time; from pathlib import Path\n"
-        "from diarize.cli import _terminate; from diarize.files import atomic_output\n"
+        "from diarize.cli import _terminate; from diarize.storage.files import atomic_output\n"
         "signal.signal(signal.SIGTERM, _terminate)\n"
         f"with atomic_output({str(tmp_path / 'out')!r}) as file:\n"
         "    file.write(b'x' * 100000); print('writing', flush=True); time.sleep(60)\n"

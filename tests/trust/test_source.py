@@ -14,7 +14,7 @@ BESIDE = sorted(
     file for part in ("recipes", "egs", "benchmarks") for file in (ROOT / part).rglob("*.py")
 )
 # Whole files, and the list of what is done, which grows by a line at a time.
-WRITERS = {"diarize/files.py", "diarize/cli/manifest.py"}
+WRITERS = {"diarize/storage/files.py", "diarize/batch/manifest.py"}
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:

@@ -16,8 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diarize.shipped import models_folder
-from diarize.weights import require_whole, sealed
+from diarize.storage.weights import models_folder, require_whole, sealed
 
 CONFIG = "diarize.splitnet"  # key of the header under which the sizes stand
 DIMENSIONS = (2, 10, 20)

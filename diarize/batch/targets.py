@@ -1,0 +1,143 @@
+"""Where results go: a file, a folder or standard output; files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from diarize.batch.jobs import Job, require_distinct
+from diarize.errors import InputError
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What `--out`, `--format`, `--clips` and `--report` ask for.
+
+    Attributes:
+        folder: where files are named by the recording; None: one file, or standard output.
+        file: the one file; None: standard output, unless there is a folder.
+        formats: names of formats.
+        clips: where clips go; None: none are cut.
+        several: whether there may be more than one recording.
+        page: the one web page; None: there is none, or a folder of them.
+        pages: where web pages are named by the recording; None: there is at most one.
+    """
+
+    folder: Path | None = None
+    file: Path | None = None
+    formats: Sequence[str] = ("rttm",)
+    clips: Path | None = None
+    several: bool = False
+    page: Path | None = None
+    pages: Path | None = None
+
+    @classmethod
+    def resolve(
+        cls,
+        out: str,
+        inputs: Sequence[Job],
+        formats: Sequence[str] | None,
+        *,
+        several: bool,
+        clips: Path | None = None,
+        report: str | None = None,
+    ) -> Targets:
+        """Decide before any work is done, and refuse what could not be written.
+
+        Args:
+            out: the option's value; "-": standard output.
+            inputs: the recordings.
+            formats: names of formats; one that repeats counts once. None: what the ending of one
+                file says, else RTTM.
+            several: whether there may be more than one result.
+            clips: a folder for clips; None: none are cut.
+            report: a web page, or a folder for several; None: none are made.
+
+        Raises:
+            InputError: an unknown format, an ending that no format has, two recordings of one name,
+                a place that cannot be written, or a file that is one of the recordings.
+        """
+        from diarize.formats import require_format, written_format
+        from diarize.storage.files import refuse_recording, require_folder, require_writable
+
+        for name in formats or ():
+            require_format(name)
+        require_distinct(inputs, "their results would be one", by_place=out != "-")
+        if clips is not None:
+            require_folder(clips)
+        page, pages = _resolve_pages(report, inputs, several)
+        told = formats is not None
+        formats = list(dict.fromkeys(formats or ["rttm"]))
+        if out == "-":
+            if len(formats) > 1:
+                raise InputError("several formats need --out FOLDER")
+            return cls(None, None, formats, clips, several, page, pages)
+        path = Path(out)
+        if several or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
+            require_folder(path)
+            return cls(path, None, formats, clips, several, page, pages)
+        require_writable(path)
+        refuse_recording(path, [job.source for job in inputs], "the result")
+        if not told:
+            formats = [written_format(path) or "rttm"]
+        return cls(None, path, formats, clips, several, page, pages)
+
+    @property
+    def printed(self) -> bool:
+        """Whether results go to standard output, and whoever asked prints them."""
+        return self.folder is None and self.file is None
+
+    def clips_of(self, name: str) -> Path | None:
+        """The folder for the clips of a recording, which may have sub-folders before its name.
+
+        None: none are cut.
+        """
+        return self.clips / name if self.clips is not None and self.several else self.clips
+
+    def page_of(self, name: str) -> Path | None:
+        """The web page of a recording, whose name may have sub-folders before it; None: none."""
+        return self.page if self.pages is None else self.pages / f"{name}.html"
+
+    def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
+        """Write one result in all formats, unless it is for standard output.
+
+        Args:
+            name: of the recording; may have sub-folders before it.
+            texts: the result by name of format.
+
+        Returns:
+            The files that were written.
+        """
+        from diarize.formats import FORMATS
+        from diarize.storage.files import atomic_output
+
+        if self.printed:
+            return []
+        written = []
+        for format, text in texts.items():
+            path = self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_output(path, "w") as file:
+                file.write(text)
+            written.append(path)
+        return written
+
+
+def _resolve_pages(
+    report: str | None, inputs: Sequence[Job], several: bool
+) -> tuple[Path | None, Path | None]:
+    """The one web page, or the folder for them, as `Targets` has them."""
+    from diarize.report.html import require_page
+    from diarize.storage.files import refuse_recording, require_folder
+
+    if report is None:
+        return None, None
+    path = Path(report)
+    if several or path.is_dir() or report.endswith(("/", os.sep)):
+        require_folder(path)
+        return None, path
+    refuse_recording(path, [job.source for job in inputs], "the page")
+    require_page(path)
+    return path, None

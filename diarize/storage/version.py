@@ -1,0 +1,3 @@
+"""The version, which results and caches carry."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,70 @@
+"""Weights files: where they lie, and a checksum in their header of all that they hold.
+
+A network answers overwritten weights with vectors like any others: nothing but the checksum tells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+CHECKSUM = "sha256"
+"""Key of the header under which the checksum stands, hexadecimal."""
+
+METADATA = "__metadata__"  # where safetensors keeps what is no tensor
+MOST_HEADER = 100_000_000  # bytes; what claims more is not safetensors
+ALIGNMENT = 8  # bytes to which safetensors fills up its header
+
+
+def models_folder() -> Path:
+    """Find the shipped weights: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent.parent
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
+
+
+def sealed(content: bytes) -> bytes:
+    """Put its checksum into the header of a safetensors file, whose keys come in one order."""
+    size = int.from_bytes(content[:8], "little")
+    header, tensors = json.loads(content[8 : 8 + size]), content[8 + size :]
+    metadata = header.setdefault(METADATA, {})
+    metadata.pop(CHECKSUM, None)
+    digest = _begun(header)
+    digest.update(tensors)
+    header[METADATA] = dict(sorted({**metadata, CHECKSUM: digest.hexdigest()}.items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text + tensors
+
+
+def require_whole(path: Path) -> None:
+    """Check that a file holds what it was written with.
+
+    One without a checksum (other programs write none) passes, and so does what is no safetensors
+    file at all: whoever reads it says so.
+
+    Raises:
+        ValueError: the file was changed after it had been written.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        try:
+            header = json.loads(file.read(size)) if size <= MOST_HEADER else {}
+            expected = header.get(METADATA, {}).pop(CHECKSUM, None)
+        except (AttributeError, RecursionError, ValueError):
+            return
+        if expected is None:
+            return
+        found = hashlib.file_digest(file, lambda: _begun(header)).hexdigest()
+    if found != expected:
+        raise ValueError(
+            f"{path}: a damaged weights file (it was changed after it had been written)"
+        )
+
+
+def _begun(header: dict[str, Any]) -> Any:
+    """A digest that knows the header, its checksum left out."""
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode())

@@ -1,3 +1,0 @@
-"""The version, where whoever needs it finds it without importing anything else."""
-
-__version__ = "0.1.0"

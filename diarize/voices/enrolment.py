@@ -1,0 +1,72 @@
+"""Known voices: the voiceprint of each person, out of clips in which nobody else speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from diarize.activity.counts import Activity, Hook
+from diarize.audio import Recording, open_recording
+from diarize.audio.recording import Source
+from diarize.clustering.geometry import to_sphere
+from diarize.errors import InputError
+from diarize.voices.voiceprints import Voiceprints
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """What is asked of a `Diarizer`: to embed a recording where there is speech."""
+
+    activity: Any
+
+    @property
+    def model_sha256(self) -> str: ...
+
+    def prepare(self) -> None: ...
+
+    def embed(self, recording: Recording) -> Any: ...
+
+
+def enrol(
+    diarizer: Listener,
+    clips: Mapping[str, Sequence[Source | Recording]],
+    activity: Activity | None = None,
+    hook: Hook | None = None,
+) -> Voiceprints:
+    """Learn what people sound like.
+
+    A clip stands for the mean of its windows of speech, a person for the mean of his clips, both
+    brought back to the sphere.
+
+    Args:
+        diarizer: whose model is used.
+        clips: recordings of each person by name, at least one, in which he speaks alone.
+        activity: where there is speech in a clip; None: silero with its defaults.
+        hook: called as `hook(step, done, total)` after each person.
+
+    Raises:
+        InputError: a clip that cannot be read, or has no speech.
+    """
+    listener = copy(diarizer)  # shares the model, once it is loaded
+    listener.activity = activity
+    listener.prepare()
+    centroids, seconds = [], []
+    for name, sources in clips.items():
+        means, heard = [], 0.0
+        for source in sources:
+            clip = source if isinstance(source, Recording) else open_recording(source)
+            embedded = listener.embed(clip)
+            vectors, heard = embedded.fine, heard + float(np.diff(embedded.cells).sum())
+            if not len(vectors):
+                raise InputError(f"{clip.label}: no speech in this clip of {name}")
+            means.append(to_sphere(vectors.mean(axis=0, dtype=np.float64)))
+        centroids.append(to_sphere(np.mean(means, axis=0)))
+        seconds.append(heard)
+        if hook:
+            hook("enrolment", len(centroids), len(clips))
+    if not clips:
+        return Voiceprints()
+    return Voiceprints(tuple(clips), np.array(centroids, np.float32), np.array(seconds))

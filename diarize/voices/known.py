@@ -1,0 +1,120 @@
+"""Known voices, as `--known` names them: clips of people, or files of exported speakers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    from diarize.activity.counts import Activity, Hook
+    from diarize.voices.enrolment import Listener
+    from diarize.voices.voiceprints import Voiceprints
+
+
+def learn_known(
+    values: Sequence[str], diarizer: Listener, activity: Activity, hook: Hook | None = None
+) -> Voiceprints:
+    """Learn the voices that `--known` names.
+
+    Args:
+        values: NAME=CLIP or FILE.npz each.
+        diarizer: whose model is used.
+        activity: where there is speech in a clip.
+        hook: called as `hook(step, done, total)` after each person.
+
+    Raises:
+        InputError: a value that is none of these, a clip or file that cannot be used, or a name
+            that comes from two places.
+    """
+    from diarize.voices.enrolment import enrol
+    from diarize.voices.voiceprints import join
+
+    archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
+    clips = parse_known([value for value in values if not _is_archive(value)])
+    own = diarizer.model_sha256
+    sources = {path: read_known(path, own) for path in archives}
+    sources["a clip"] = enrol(diarizer, clips, activity, hook)
+    origin: dict[str, str] = {}
+    for source, voices in sources.items():
+        for name in voices.names:
+            if name in origin:
+                raise InputError(f"known {name}: from {origin[name]} and from {source}, which?")
+            origin[name] = source
+    return join(list(sources.values()))
+
+
+def _is_archive(value: str) -> bool:
+    return value.endswith(".npz") and ("=" not in value or os.path.exists(value))
+
+
+def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
+    """Clips of each name.
+
+    Raises:
+        InputError: not NAME=CLIP, a name that cannot stand in RTTM or is kept for strangers, or a
+            clip of two names.
+    """
+    from diarize.voices.voiceprints import ANONYMOUS
+
+    clips: dict[str, list[str]] = {}
+    owners: dict[str, str] = {}  # of each file
+    for value in values:
+        name, equals, clip = value.partition("=")
+        if not equals or not name or not clip:
+            raise InputError(f"known {value}: NAME=CLIP or FILE.npz expected")
+        _require_name(name, value)
+        if ANONYMOUS.fullmatch(name):
+            raise InputError(f"known {value}: names like {name} are kept for unknown voices")
+        if clip == "-":
+            raise InputError(f"known {value}: a clip is a file, not standard input")
+        owner = owners.setdefault(os.path.realpath(clip), name)
+        if owner != name:
+            raise InputError(f"known {value}: the same clip is given for {owner}")
+        clips.setdefault(name, []).append(clip)
+    return clips
+
+
+def read_known(path: str, model_sha256: str) -> Voiceprints:
+    """Read the voices of a file that `--export-speakers` wrote; several of one name are averaged.
+
+    Args:
+        path: the file.
+        model_sha256: of the model that is used.
+
+    Raises:
+        InputError: no such file, one of another model, or one in which a name like SPEAKER_00
+            stands for several people.
+    """
+    from diarize.clustering.geometry import to_sphere
+    from diarize.formats.speakers import read_speakers
+    from diarize.voices.voiceprints import ANONYMOUS, Voiceprints
+
+    speakers = read_speakers(path)
+    if speakers.voices.model_sha256 != model_sha256:
+        raise InputError(f"{path}: voices of another model ({speakers.voices.model})")
+    for n, name in enumerate(speakers.names):
+        _require_name(name, path)
+        if not speakers.linked and ANONYMOUS.fullmatch(name) and name in speakers.names[:n]:
+            raise InputError(f"{path}: {name} is somebody else in each recording")
+    names = list(dict.fromkeys(speakers.names))
+    if not names:
+        return Voiceprints()
+    rows = to_sphere(speakers.voices.embeddings.astype(np.float64))
+    sums, seconds = np.zeros((len(names), rows.shape[1])), np.zeros(len(names))
+    of = [names.index(name) for name in speakers.names]
+    np.add.at(sums, of, rows)
+    np.add.at(seconds, of, speakers.seconds)
+    return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32), seconds)
+
+
+def _require_name(name: str, place: str) -> None:
+    """Refuse a name that an RTTM line could not hold as it is."""
+    from diarize.formats.lines import token
+
+    if not name or token(name) != name or name == token(""):
+        raise InputError(f"known {place}: {name!r} cannot be a speaker's name in RTTM")

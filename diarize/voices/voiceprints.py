@@ -1,0 +1,313 @@
+"""Voices as vectors: the centroid of each speaker, and who of one recording is who elsewhere.
+
+Two centroids are compared by their cosine, which says more or less depending on how much speech
+they rest on. Speakers of one recording are never one person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64, Int64
+from scipy.special import expit, logit
+
+from diarize.clustering.geometry import to_sphere
+from diarize.clustering.merging import merges
+from diarize.scatter import Likeness
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+SHIPPED = Likeness()  # of the embedding that ships
+
+SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
+
+ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody knows
+
+
+@dataclass(frozen=True)
+class Voiceprints:
+    """Centroids of k speakers.
+
+    Attributes:
+        names: no two alike.
+        centroids: unit vectors.
+        seconds: of speech that each rests on; None: so much that it does not matter.
+    """
+
+    names: tuple[str, ...] = ()
+    centroids: Float32[np.ndarray, "k p"] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )
+    seconds: Float64[np.ndarray, " k"] | None = None
+
+    def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
+        """Some of them, by their numbers."""
+        names = tuple(self.names[row] for row in rows)
+        seconds = None if self.seconds is None else self.seconds[rows]
+        return Voiceprints(names, self.centroids[rows], seconds)
+
+    @property
+    def scarcity(self) -> Float64[np.ndarray, " k"]:
+        """One by the seconds of speech."""
+        if self.seconds is None:
+            return np.zeros(len(self.names))
+        return 1 / np.maximum(self.seconds, SHORTEST)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A speaker of a recording, and the voice elsewhere that is most like his.
+
+    Attributes:
+        speaker: what he is called now.
+        voice: who that is.
+        similarity: cosine of the two.
+        probability: that they are one person, if that is as probable as not beforehand.
+        same: whether they are taken for one.
+    """
+
+    speaker: str
+    voice: str
+    similarity: float
+    probability: float
+    same: bool
+
+    def __str__(self) -> str:
+        who = f"like {self.voice}" if self.same else f"most like {self.voice}, but not enough"
+        figures = f"similarity {self.similarity:.2f}, probability {self.probability:.2f}"
+        return f"{self.speaker} sounds {who} ({figures})"
+
+
+def join(voices: Sequence[Voiceprints]) -> Voiceprints:
+    """Put voices one after the other."""
+    filled = [one for one in voices if one.names]
+    if not filled:
+        return Voiceprints()
+    return Voiceprints(
+        tuple(name for one in filled for name in one.names),
+        np.concatenate([one.centroids for one in filled]),
+        1 / np.maximum(np.concatenate([one.scarcity for one in filled]), 1e-9),
+    )
+
+
+def log_odds(
+    a: Voiceprints, b: Voiceprints, likeness: Likeness = SHIPPED
+) -> Float64[np.ndarray, "n m"]:
+    """Say of all pairs how probable it is that they are one person's voices; 0: as not."""
+    cosines = a.centroids.astype(np.float64) @ b.centroids.T
+    scarcity = a.scarcity[:, None] + b.scarcity
+    return likeness.offset + likeness.cosine * cosines + likeness.scarcity * scarcity
+
+
+def matches(
+    found: Voiceprints,
+    others: Voiceprints,
+    same: Callable[[str, str], bool],
+    likeness: Likeness = SHIPPED,
+) -> list[Match]:
+    """Find the voice that each speaker is, or else that which is most like his.
+
+    Args:
+        found: speakers of a recording.
+        others: voices known, or of other recordings.
+        same: whether a speaker is taken for one of these.
+        likeness: of the embedding.
+    """
+    if not found.names or not others.names:
+        return []
+    odds = log_odds(found, others, likeness)
+    cosines = found.centroids.astype(np.float64) @ others.centroids.T
+    told = []
+    for row, speaker in enumerate(found.names):
+        taken = np.array([same(speaker, voice) for voice in others.names])
+        best = int(np.where(taken | ~taken.any(), odds[row], -np.inf).argmax())
+        probability = float(expit(odds[row, best]))
+        told.append(
+            Match(
+                speaker,
+                others.names[best],
+                float(cosines[row, best]),
+                probability,
+                bool(taken[best]),
+            )
+        )
+    return told
+
+
+def voiceprints(
+    annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: Float[np.ndarray, "n p"]
+) -> Voiceprints:
+    """Average the windows in which each speaker is heard alone, on the sphere.
+
+    The windows of a speaker who never is are those in which others are heard too.
+
+    Args:
+        annotation: turns of one recording.
+        cells: sorted disjoint stretches of time, seconds.
+        vectors: of the window that speaks for each cell, unit length.
+
+    Returns:
+        Speakers by first appearance.
+    """
+    names = by_first_appearance(annotation)
+    held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
+    weights = held.reshape(len(names), len(cells))
+    alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
+    weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
+    centroids = to_sphere(weights @ vectors.astype(np.float64))
+    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
+
+
+def by_first_appearance(annotation: Annotation) -> list[str]:
+    """Labels of an annotation in the order in which they begin to speak."""
+    return list(dict.fromkeys(label for _, _, label in annotation.itertracks(yield_label=True)))
+
+
+def _held(
+    annotation: Annotation, name: str, cells: Float64[np.ndarray, "n 2"]
+) -> Float64[np.ndarray, "n"]:
+    """For how many seconds of each cell a speaker has a turn."""
+    turns = annotation.label_timeline(name).support()
+    times = np.array([(turn.start, turn.end) for turn in turns]).ravel()
+    spoken = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
+    begin, end = np.interp(cells.T, times, spoken)
+    return np.asarray(end - begin)
+
+
+def identify(
+    found: Voiceprints, known: Voiceprints, likeness: Likeness = SHIPPED
+) -> dict[str, str]:
+    """Find known voices among the speakers of one recording.
+
+    Each known voice is at most one speaker and the other way round; what is assigned has the
+    largest sum of what the log odds exceed those of the threshold by.
+
+    Args:
+        found: the speakers.
+        known: the known voices.
+        likeness: of the embedding, and the least probability that two are one person.
+
+    Returns:
+        Speaker to known voice, for those who are known.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    if not found.names or not known.names:
+        return {}
+    excess = log_odds(found, known, likeness) - logit(likeness.known)
+    rows, columns = linear_sum_assignment(np.maximum(excess, 0.0), maximize=True)
+    return {
+        found.names[row]: known.names[column]
+        for row, column in zip(rows, columns, strict=True)
+        if excess[row, column] >= 0
+    }
+
+
+def name_speakers(
+    recordings: Sequence[Voiceprints],
+    known: Voiceprints | None = None,
+    likeness: Likeness = SHIPPED,
+) -> list[dict[str, str]]:
+    """Name the speakers of recordings: the same person has the same name in all of them.
+
+    Known voices get their names, strangers are SPEAKER_00, SPEAKER_01, ... by first appearance, in
+    the order of the recordings; a number that a known voice bears is passed over. Speakers who have
+    a name that is no number keep it.
+
+    Args:
+        recordings: the speakers of each, by first appearance.
+        known: voices whose names are known.
+        likeness: of the embedding, and the least probabilities that two are one person.
+
+    Returns:
+        For each recording, speaker to name.
+    """
+    known = known or Voiceprints()
+    given = [_identify_strangers(found, known, likeness) for found in recordings]
+    speakers = [(n, name) for n, found in enumerate(recordings) for name in found.names]
+    names = [given[n].get(name) for n, name in speakers]
+    persons = link(recordings, names, likeness)
+    called = {person: name for person, name in zip(persons, names, strict=True) if name}
+    free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
+    strangers = (name for name in free if name not in known.names)
+    result: list[dict[str, str]] = [{} for _ in recordings]
+    for (n, name), person in zip(speakers, persons, strict=True):
+        if person not in called:
+            called[person] = next(strangers)
+        result[n][name] = called[person]
+    return result
+
+
+def _identify_strangers(
+    found: Voiceprints, known: Voiceprints, likeness: Likeness
+) -> dict[str, str]:
+    """Find known voices among those who have no name yet, and keep the names of the others."""
+    named = {name: name for name in found.names if not ANONYMOUS.fullmatch(name)}
+    return named | identify(_without(found, named), _without(known, named), likeness)
+
+
+def _without(voices: Voiceprints, names: Container[str]) -> Voiceprints:
+    return voices[[row for row, name in enumerate(voices.names) if name not in names]]
+
+
+def link(
+    recordings: Sequence[Voiceprints], names: Sequence[str | None], likeness: Likeness = SHIPPED
+) -> list[int]:
+    """Tell which speakers of several recordings are one person.
+
+    Average linkage of the log odds, where two speakers of one recording, or with two names, are
+    never joined, and two with one name always.
+
+    Args:
+        recordings: the speakers of each.
+        names: of all speakers in turn, where they are known.
+        likeness: of the embedding, and the least probability, by the mean of the log odds, that two
+            groups of speakers that are joined are one person.
+
+    Returns:
+        A number for each speaker in turn: that of his person.
+    """
+    origin = np.repeat(np.arange(len(recordings)), [len(r.names) for r in recordings])
+    if not len(origin):
+        return []
+    everybody = join(recordings)
+    alike = log_odds(everybody, everybody, likeness)
+    codes = np.unique([name or "" for name in names], return_inverse=True)[1]
+    named = np.array([name is not None for name in names])
+    both = named[:, None] & named
+    same = codes[:, None] == codes
+    alike[both & same] = 1e9  # more than any other: joined first
+    alike[(both & ~same) | (origin[:, None] == origin)] = -np.inf
+    return _average_linkage(alike, float(logit(likeness.same_person))).tolist()
+
+
+def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int64[np.ndarray, "n"]:
+    """Join the two groups with the largest mean similarity while that reaches a threshold.
+
+    What is -inf stays so, whatever it is averaged with. A group is numbered as its first member.
+    """
+    group, size, costs = np.arange(len(alike)), np.ones(len(alike)), -alike
+
+    def mean(kept: int, gone: int, others: Int64[np.ndarray, " others"]) -> np.ndarray:
+        total = size[kept] * costs[kept, others] + size[gone] * costs[gone, others]
+        size[kept] += size[gone]
+        return total / size[kept]
+
+    for kept, gone, cost in merges(costs, mean):
+        if cost > -threshold:
+            break
+        group[group == gone] = kept
+    return group
+
+
+def rename(
+    annotation: Annotation, voices: Voiceprints, names: Mapping[str, str]
+) -> tuple[Annotation, Voiceprints]:
+    """Call the speakers of a recording otherwise; those without a new name keep theirs."""
+    renamed = annotation.rename_labels(mapping=dict(names))
+    return renamed, replace(voices, names=tuple(names.get(n, n) for n in voices.names))

@@ -1,0 +1,128 @@
+"""What is done with one input, and what its results depend on."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diarize.activity import SileroActivity
+from diarize.batch.jobs import Job
+from diarize.batch.told import Turns
+from diarize.batch.work import Work
+from diarize.errors import InputError
+from diarize.storage import cache
+from diarize.storage.cache import Cache
+from diarize.timeline import TimelineOptions
+from diarize.voices.voiceprints import Voiceprints
+
+A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"
+B = "SPEAKER b 1 2 1 <NA> <NA> y <NA> <NA>\n"
+
+
+def test_an_input_is_heard_and_its_result_written(
+    work: Work, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    job = Job(str(write_tone("a.wav")), "sub")
+    steps: list[tuple[str, str]] = []
+    done = work.perform(job, lambda _, name, step, *__: steps.append((name, step)))
+    assert done.problem is None
+    assert done.outputs == [tmp_path / "out" / "sub" / "a.rttm"]
+    assert done.outputs[0].read_text() == "SPEAKER a 1 0.000 1.000 <NA> <NA> SPEAKER_00 <NA> <NA>\n"
+    assert len(done.input_sha256) == 64
+    assert {("a", "embedding"), ("a", "clustering")} <= set(steps)
+    assert pickle.loads(pickle.dumps(done)).results[0].found.annotation.uri == "a"
+
+
+def test_each_channel_has_a_result(work: Work, write_tone: Callable[..., Path]) -> None:
+    job = Job(str(write_tone("a.wav", channels=2)))
+    done = replace(work, channels="separate").perform(job)
+    assert [path.name for path in done.outputs] == ["a_channel1.rttm", "a_channel2.rttm"]
+
+
+def test_linked_results_wait(work: Work, write_tone: Callable[..., Path]) -> None:
+    done = replace(work, linked=True).perform(Job(str(write_tone("a.wav"))))
+    assert (len(done.results), done.outputs) == (1, [])
+
+
+def test_a_problem_is_told(work: Work) -> None:
+    done = work.perform(Job("missing.wav"))
+    assert isinstance(done.problem, InputError)
+    assert (done.results, done.outputs, done.input_sha256) == ([], [], "")
+
+
+def turns(path: Path, text: str) -> Turns:
+    path.write_text(text)
+    return Turns.read(path, ["a.wav", "b.wav"])
+
+
+def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
+    work: Work, tiny_weights: Path, tmp_path: Path
+) -> None:
+    diarizer, targets = work.diarizer, work.targets
+    ears = np.eye(2, dtype=np.float32)
+
+    def told(**changed: Any) -> Work:
+        return replace(work, diarizer=replace(diarizer, **changed))
+
+    variants = [
+        work,
+        told(backend="gcr"),
+        told(n_speakers=2),
+        told(seed=1),
+        told(params={"n_restarts": 3}),
+        told(timeline=TimelineOptions(switch=0.2)),
+        told(activity=SileroActivity()),
+        told(activity=SileroActivity(threshold=0.5)),
+        told(activity=turns(tmp_path / "vad.rttm", A + B).speech),
+        replace(work, targets=replace(targets, formats=["rttm", "json"])),
+        replace(work, targets=replace(targets, clips=tmp_path / "clips")),
+        replace(work, channels="separate"),
+        replace(work, start=1.0),
+        replace(work, end=1.0),
+        replace(work, exclusive=True),
+        replace(work, truth=turns(tmp_path / "truth.rttm", A + B)),
+        replace(work, corrections=turns(tmp_path / "said.rttm", A + B)),
+        replace(work, known=Voiceprints(("anna", "ben"), ears)),
+        replace(work, known=Voiceprints(("anna", "ben"), ears[::-1])),
+        replace(work, known=Voiceprints(("ben", "anna"), ears)),
+    ]
+    prints = [variant.fingerprint(Job("a.wav"), "sound") for variant in variants]
+    assert len(set(prints)) == len(variants)
+    assert {one.model for one in prints} == {prints[0].model}
+    assert work.fingerprint(Job("a.wav"), "sound") == prints[0]
+    # Where results lie, and what is loaded, says nothing of them.
+    elsewhere = replace(targets, folder=tmp_path / "elsewhere")
+    assert replace(work, targets=elsewhere).fingerprint(Job("a.wav"), "sound") == prints[0]
+    other = tmp_path / "other.safetensors"
+    other.write_bytes(tiny_weights.read_bytes() + b" ")
+    assert told(model=other).fingerprint(Job("a.wav"), "sound").model != prints[0].model
+
+
+def test_a_fingerprint_changes_with_the_detector(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = work.fingerprint(Job("a.wav"), "sound")
+    monkeypatch.setattr(cache, "version", lambda distribution: "99")
+    assert work.fingerprint(Job("a.wav"), "sound") != before
+
+
+def test_a_cache_changes_no_result(work: Work, tmp_path: Path) -> None:
+    cached = replace(work, diarizer=replace(work.diarizer, cache=Cache(tmp_path)))
+    assert cached.fingerprint(Job("a.wav"), "x") == work.fingerprint(Job("a.wav"), "x")
+
+
+def test_what_is_said_of_others_changes_nothing(work: Work, tmp_path: Path) -> None:
+    def printed(text: str, source: str) -> object:
+        told = replace(work, corrections=turns(tmp_path / "said.rttm", text))
+        return told.fingerprint(Job(source), "sound")
+
+    assert printed(A + B, "a.wav") == printed(A, "a.wav")
+    assert printed(A + B, "b.wav") != printed(A, "b.wav")
+    channel = A.replace(" a ", " a_channel1 ", 1)
+    assert printed(channel + B, "a.wav") != printed(B, "a.wav")
