@@ -1,7 +1,9 @@
-"""Clusterings of vectors into sets of speakers: one file per algorithm, one contract.
+"""Clusterings of vectors into sets of speakers: one file or package per algorithm, one contract.
 
 The table below maps a name to its class; nothing is imported before it is asked for. The package
-knows nothing of audio or files and can be used on any vectors.
+knows nothing of audio or files and can be used on any vectors. What algorithms share: `base` (the
+contract), `composition` (g over sets) and `gradient` (back through it), `nearest` (rows to
+centers), `merging`, `selection` (how many speakers), `seeding`, `constraints`, `geometry`.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class CA(SampledClusterer):
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "sigma": (None, 0.0, 0.03, 0.06, 0.1, 0.2),
-        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+        "threshold": GCR.tunables["threshold"],
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
 

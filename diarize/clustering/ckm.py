@@ -53,7 +53,6 @@ POLISH = 1e-4
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
 
-
 TRIALS = 6
 """Steps tried per alternation while the centroids descend."""
 
@@ -165,6 +164,7 @@ class CKM(SampledClusterer):
         sets = enumerate_sets(k, self.max_set_size)
         composer = SetComposer(self.compose, sets, rows.shape[1])
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
+        # Line 1: m_{j} <- rows; half of the restarts begin with rows that are far apart.
         n_spread = n_restarts // 2
         initial = [random_rows(rows, k, n_restarts - n_spread, generator)]
         if n_spread:
@@ -202,7 +202,7 @@ class CKM(SampledClusterer):
         finished = []
         for first in range(0, len(initial), at_once):
             run = Alternation(rows, composer, offsets, initial[first : first + at_once])
-            for iteration in range(self.max_iter):
+            for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
                     run.keep_best(max(FINALISTS, len(run.centroids) // 2))

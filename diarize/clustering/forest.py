@@ -65,7 +65,7 @@ class SpanningForest(SampledClusterer):
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "epsilon": (0.05, 0.02, 0.1, 0.2),
         "min_size": (3, 1, 2, 5),
-        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+        "threshold": GCR.tunables["threshold"],
     }
 
     def fit(

@@ -106,8 +106,8 @@ def test_no_restart_ever_rises_whatever_the_rows(seed, narrow, d):
         run.alternate(0.0, 3)
     rounding = 1e-9 if not narrow else 1e-6
     for restart in range(6):
-        history = run.monitor.values(restart)
-        assert len(history) == 2 * run.monitor.iterations[restart]
+        history = run.values(restart)
+        assert len(history) == 2 * run.n_iter[restart]
         assert (history[:-1] - history[1:]).min() >= -rounding * history.max()
 
 
@@ -117,16 +117,16 @@ def test_sufficient_statistics_give_the_gradient_of_the_full_objective(d):
     rows = generator.normal(size=(40, 5))
     centroids = generator.normal(size=(2, 3, 5))
     run = start(rows, centroids, unit_mean, d)
-    run.assignment.update(run.centers, run.offsets)
+    run.nearest.update(run.centers, run.offsets)
     every = np.arange(2)
     _, pullback = SetComposer(unit_mean, run.sets, 5).with_pullback(centroids)
-    gradient = pullback(run.assignment.slope(run.centers, every))
+    gradient = pullback(run.nearest.slope(run.centers, every))
 
     leaf = torch.tensor(centroids, requires_grad=True)
     x = torch.tensor(rows)
     total = torch.zeros((), dtype=torch.float64)
     for r in range(2):
-        for i, c in enumerate(run.assignment.labels[r]):
+        for i, c in enumerate(run.nearest.labels[r]):
             members = [leaf[r, j] for j in np.flatnonzero(run.sets[c])]
             if len(members) == 3:
                 orders = [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
@@ -139,7 +139,7 @@ def test_sufficient_statistics_give_the_gradient_of_the_full_objective(d):
                 center = members[0] if len(members) == 1 else unit_mean(*members)
             total = total + ((x[i] - center) ** 2).sum()
     total.backward()
-    values = run.assignment.objective(run.centers, run.offsets, every)
+    values = run.nearest.objective(run.centers, run.offsets, every)
     assert np.isclose(values.sum(), total.item())
     assert np.allclose(gradient, leaf.grad.numpy(), atol=1e-9)
 
@@ -161,7 +161,7 @@ def test_the_best_restart_is_followed_to_the_end(make_world):
     assert model.converged_
     # From its answer on, ever smaller steps find nothing more.
     run = start(world.rows, model.centroids_[None], unit_mean)
-    while not run.monitor.settled.all() and run.monitor.iterations[0] < 100:
+    while not run.converged.all() and run.n_iter[0] < 100:
         run.alternate(1e-13, 3)
     assert model.ssd_ <= run.objective()[0] * (1 + 1e-7)
 
@@ -347,40 +347,6 @@ def test_options_that_cannot_be_used_are_refused(option, reason):
 
 def mean(a, b):
     return (a + b) / 2
-
-
-@pytest.fixture
-def alternation():
-    rng = np.random.default_rng(0)
-    centroids = rng.normal(size=(3, 5))
-    sets = enumerate_sets(3, 2)
-    truth = rng.integers(len(sets), size=200)
-    rows = (sets[truth] / sets[truth].sum(axis=1, keepdims=True)) @ centroids
-    rows += rng.normal(0, 0.1, rows.shape)
-    starts = rows[rng.integers(200, size=(6, 3))]
-    return Alternation(rows, SetComposer(mean, sets, 5), np.zeros(len(sets)), starts)
-
-
-def test_the_objective_never_rises_and_is_that_of_the_rows(alternation):
-    while not alternation.converged.all():
-        alternation.alternate(tol=1e-9, least_used=3)
-    for restart, reached in enumerate(alternation.objective()):
-        history = alternation.values(restart)
-        assert np.diff(history).max() <= 1e-9 * history.max()
-        np.testing.assert_allclose(history[-1], reached)
-
-
-def test_the_best_restarts_go_on(alternation):
-    alternation.alternate(tol=1e-9, least_used=3)
-    best = np.sort(alternation.objective())[:2]
-    alternation.keep_best(2)
-    np.testing.assert_allclose(np.sort(alternation.objective()), best)
-    alternation.alternate(tol=1e-9, least_used=3)
-    assert (np.sort(alternation.objective()) <= best + 1e-9).all()
-
-
-def composer(k, p, d=2):
-    return SetComposer(unit_mean, enumerate_sets(k, d), p)
 
 
 def test_random_centroids_are_different_rows():

@@ -64,7 +64,7 @@ class SpeakerDPGMM(SampledClusterer):
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "log_alpha": (-40.0, -60.0, -50.0, -30.0, -20.0, -10.0, 0.0),
-        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+        "threshold": GCR.tunables["threshold"],
     }
 
     def _check_options(self) -> None:

@@ -1,11 +1,12 @@
-"""The partition that a chain begins with: the best cut of a tree of halves.
+"""Partitions: where a chain begins, the mode beside where it ends, one cluster more or fewer.
 
-From a single cluster of many dense ones a chain can hardly leave: a cut through the middle gains
-half a nat a row at most where rows look like one Gaussian, and costs ln 2 (16). What pays is what
-comes after. So the rows are halved, and the halves again, as sub-clusters begin; the cut of this
-tree is taken whose partition has the highest posterior; and what upper cuts have torn apart is
-merged. Where a chain begins does not matter to what it converges to. Random halves are alike,
-no cut of theirs pays, and the chain begins with one cluster.
+A chain begins with the best cut of a tree of halves. From a single cluster of many dense ones a
+chain can hardly leave: a cut through the middle gains half a nat a row at most where rows look like
+one Gaussian, and costs ln 2 (16). What pays is what comes after. So the rows are halved, and the
+halves again, as sub-clusters begin; the cut of this tree is taken whose partition has the highest
+posterior; and what upper cuts have torn apart is merged. Where a chain begins does not matter to
+what it converges to. Random halves are alike, no cut of theirs pays, and the chain begins with one
+cluster.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def joined(
     return np.unique(into, return_inverse=True)[1]
 
 
-def settled(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
+def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
     """Labels moved to their likeliest cluster, as long as the posterior of the partition rises.
 
     Where clusters overlap, drawn labels are scattered as the posterior of each row has it; this

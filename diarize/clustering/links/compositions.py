@@ -24,6 +24,9 @@ class LinkCompositions:
         max_set_size: most speakers of a set.
         least: vectors that a cluster must have before it is composed.
 
+    Attributes:
+        sets: of cluster ids, those that are compared with.
+
     Raises:
         ValueError: g cannot be applied to vectors of this dimension.
     """
@@ -35,18 +38,18 @@ class LinkCompositions:
         self._most = 2
         while count_sets(self._most + 1, max_set_size) - self._most - 1 <= MOST_COMPOSED:
             self._most += 1
-        self._sets: list[tuple[int, ...]] = []
+        self.sets: list[tuple[int, ...]] = []
         self._of: dict[int, int] = {}  # id -> state in which it was composed
         self._places: Float64[np.ndarray, "m p"] = np.zeros((0, dimension))
 
     def nearest(self, x: Unit, graph: LinkGraph) -> tuple[tuple[int, ...], float]:
         """Ids of the set whose place is most similar, and the similarity; ((), -1) without any."""
         self._refresh(graph)
-        if not self._sets:
+        if not self.sets:
             return (), -1.0
         similarities = self._places @ x
         best = int(similarities.argmax())
-        return self._sets[best], float(similarities[best])
+        return self.sets[best], float(similarities[best])
 
     def _refresh(self, graph: LinkGraph) -> None:
         """Compose the sets that hold a cluster which is new or has moved."""
@@ -60,7 +63,7 @@ class LinkCompositions:
             for size in range(2, min(self._max_set_size, len(known)) + 1)
             for chosen in combinations(known, size)
         ]
-        before = {chosen: place for chosen, place in zip(self._sets, self._places, strict=True)}
+        before = {chosen: place for chosen, place in zip(self.sets, self._places, strict=True)}
         places = np.zeros((len(sets), self._places.shape[1]))
         stale = []
         for i, chosen in enumerate(sets):
@@ -80,4 +83,4 @@ class LinkCompositions:
             lengths = np.linalg.norm(composed, axis=1, keepdims=True)
             sound = np.isfinite(lengths) & (lengths > 0)
             places[stale] = np.where(sound, composed / np.where(sound, lengths, 1), 0.0)
-        self._sets, self._of, self._places = sets, now, places
+        self.sets, self._of, self._places = sets, now, places

@@ -8,7 +8,7 @@ import torch
 
 from diarize.clustering.dpgmm.moves import log_joint
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.partitions import Counted, Tree, joined, settled
+from diarize.clustering.dpgmm.partitions import Counted, Tree, joined, to_mode
 from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import means_start, random_start
 
@@ -115,6 +115,6 @@ def test_the_posterior_rises_to_a_mode_and_no_cluster_is_empty():
         return log_joint(prior, passes.features.statistics(passes.sums(labels, K)), 1.0)
 
     begin = torch.from_numpy(scattered)
-    found = settled(passes, begin, prior, 1.0)
+    found = to_mode(passes, begin, prior, 1.0)
     assert joint(found) > joint(begin) + 100
-    assert torch.equal(settled(passes, found, prior, 1.0), found)
+    assert torch.equal(to_mode(passes, found, prior, 1.0), found)
