@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from diarize.diarization import Diarization
+    from diarize.timeline import Diarization
 
 _UNBOUNDED = 10_000  # columns; a table is as wide as its content asks for
 

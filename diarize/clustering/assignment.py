@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int32, Int64
 
 from diarize.clustering.composition import UNIT_TOLERANCE
+from diarize.sets import squared_distances as squared_distances
+from diarize.sets import to_sphere as to_sphere
 
 BLOCK_SCORES = 2**23
 """Values held at a time, scores (rows x restarts x centers) or rows: 64 MB in float64."""
@@ -179,25 +181,6 @@ def lie_on_sphere(rows: Float[np.ndarray, "n p"]) -> bool:
     """Are all rows unit vectors, up to the rounding of half precision?"""
     lengths = np.sqrt(np.einsum("np,np->n", rows, rows))
     return len(rows) > 0 and bool((np.abs(lengths - 1) < UNIT_TOLERANCE).all())
-
-
-def to_sphere(vectors: Float64[np.ndarray, "*b p"]) -> Float64[np.ndarray, "*b p"]:
-    """Unit vectors of the same directions; a zero vector stays."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def squared_distances(
-    rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "*b m p"]
-) -> Float64[np.ndarray, "*b n m"]:
-    """Squared Euclidean distances of all rows from all centers, none below zero.
-
-    A composition that is undefined is infinitely far.
-    """
-    rows = rows.astype(np.float64, copy=False)
-    squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
-    squares -= 2 * (rows @ centers.swapaxes(-1, -2))
-    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))
 
 
 def _pick(scores: np.ndarray, labels: np.ndarray) -> Bool[np.ndarray, "b r"] | np.ndarray:

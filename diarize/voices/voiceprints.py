@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import expit, logit
 
-from diarize.clustering.assignment import to_sphere
 from diarize.scatter import Likeness
+from diarize.sets import to_sphere
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation

@@ -8,7 +8,7 @@ from pyannote.core import Annotation, Segment
 from rich.table import Table
 
 from diarize.cli.tables import print_summary, print_table
-from diarize.diarization import Diarization
+from diarize.timeline import Diarization
 
 
 @pytest.mark.parametrize("stderr", [False, True])
