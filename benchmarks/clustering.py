@@ -32,10 +32,9 @@ from threadpoolctl import threadpool_limits
 
 from diarize.clustering import BACKENDS, make
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
-from diarize.clustering.geometry import to_sphere
 from diarize.embedding import load_model
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, to_sphere
 
 SPEAKERS = 5
 SPREAD = 0.9  # length of the noise that is added to a unit vector

@@ -20,6 +20,8 @@ from unittest.mock import patch
 import numpy as np
 
 import diarize.embedding.windows as windows
+from diarize.activity import NetworkActivity
+from diarize.activity.hearing import hear
 from diarize.audio import Recording, open_recording
 from diarize.features import mfcc
 from diarize.formats.rttm import rttm_text
@@ -87,7 +89,7 @@ def main(path: str) -> None:
     clock = Clock()
     with watched(clock), clock.stage("rest"):
         with clock.stage("activity"):
-            heard = diarizer._heard(open_recording(path), None)
+            heard = hear(open_recording(path), NetworkActivity(), True)
         found = Diarizer(device="cpu", activity=lambda *_: heard)
         found._loaded.update(diarizer._loaded)
         with clock.stage("windows"):

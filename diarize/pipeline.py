@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,27 +12,38 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
-from diarize.activity.counts import Activity, Heard, Hook
+from diarize.activity.counts import Activity, Hook
+from diarize.activity.hearing import hear
+from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.corrections import Corrections
-from diarize.decoding import Decoded, Embedded, decode_corrected, decode_turns
-from diarize.diarization import Diarization
+from diarize.corrections.decoding import decode_corrected
+from diarize.corrections.links import relink
 from diarize.errors import InputError
-from diarize.sets import SpeakerSets
+from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
-from diarize.timeline import TimelineOptions
-from diarize.voices.voiceprints import Voiceprints, voiceprints
+from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
+from diarize.timeline.confidence import confidences
+from diarize.voices.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.embedding import CompositionalEmbedding, Knowledge
+    from diarize.embedding.windows import Embedded
     from diarize.scatter import Likeness
 
+Look = Callable[[str, Any], None]
+
+NOTHING_TOLD = Corrections()
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
+
+
+def unseen(stage: str, made: Any) -> None:
+    """Nobody looks at what a stage has made."""
 
 
 @dataclass(kw_only=True)
@@ -76,7 +88,7 @@ class Diarizer:
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
     known_threshold: float | None = None
     cache: Cache | None = None
-    _loaded: dict[tuple[str, str], CompositionalEmbedding] = field(
+    _loaded: dict[tuple[str, str], tuple[CompositionalEmbedding, str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -166,91 +178,103 @@ class Diarizer:
         reference: Annotation | None = None,
         corrections: Annotation | None = None,
         known: Voiceprints | None = None,
+        look: Look = unseen,
     ) -> Diarization:
-        """Diarize one recording, and tell how it went; arguments as for a call."""
-        from diarize.activity.notes import notes_on
+        """Diarize one recording, and tell how it went; arguments as for a call, and one more.
 
+        `look` is shown what each stage has made: `look("activity", heard)`, with `heard.regions`;
+        `look("embedding", embedded)`, with `embedded.windows`, seconds; `look("clustering",
+        estimator)`, whose `sets_` are those of these windows; and `look("timeline", decoded)`, with
+        `decoded.sets` in `decoded.trellis.cells`.
+        """
         self.prepare()
         if self.needs_reference and reference is None:
             raise InputError(f"backend {self.backend} needs the true turns: give a reference")
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
-        embedded = self.embed(recording, hook, corrections)
+        end = recording.start + recording.duration
+        told = Corrections.of(corrections).within(recording.start, end)
+        embedded = self.embed(recording, hook, told=told, look=look)
         if hook:
             hook("clustering", 0, 1)
         estimator, notes = self.cluster(embedded, reference)
-        found = self._decode(embedded, estimator, known)
+        look("clustering", estimator)
+        found, matched = self._decode(embedded, estimator, told, known)
+        look("timeline", found)
         annotation = found.annotation(embedded.uri)
+        sure = confidences(found, self.timeline, self.knowledge).tolist()
+        confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
-        n_windows = len(embedded.coarse)
-        if not len(found.cells):
+        cells, vectors = found.trellis.cells, found.trellis.vectors
+        if not len(cells):
             notes.append("no speech found")
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
         if corrections is not None:
-            notes += embedded.corrections.notes(corrections, annotation)
+            notes += told.notes(corrections, annotation)
         if estimator.sampled_ is not None:
             notes.append(
-                f"clustered {estimator.sampled_} of {n_windows} windows; the others went to the "
-                "nearest set"
+                f"clustered {estimator.sampled_} of {len(embedded.windows)} windows; the others "
+                "went to the nearest set"
             )
         return Diarization(
             annotation=annotation,
             speech=embedded.speech,
-            windows=n_windows,
+            windows=len(embedded.windows),
             duration=embedded.duration,
             device=embedded.device,
             notes=tuple(notes),
-            voices=voiceprints(annotation, found.cells, found.vectors),
-            matches=found.matches,
-            confidence=found.confidence(self.timeline, self.knowledge),
+            voices=voiceprints(annotation, cells, vectors),
+            matches=matched,
+            confidence=confidence,
         )
 
     def embed(
         self,
         audio: Source | Recording,
         hook: Hook | None = None,
-        corrections: Annotation | None = None,
+        *,
+        told: Corrections = NOTHING_TOLD,
+        look: Look = unseen,
     ) -> Embedded:
         """Find speech and embed its windows, the part of the work that takes the time."""
-        from diarize.embedding import embed_windows, place_windows
+        from diarize.embedding.windows import Embedded, embed_windows, place_windows
 
-        told = Corrections() if corrections is None else Corrections.of(corrections)
-        model, device = self._model()
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
-        content = "" if self.cache is None else recording.sha256()
-        heard = self._heard(recording, hook, content)
-        speech = heard.regions
-        told = told.within(recording.start, recording.start + recording.duration)
-        known = model.knowledge
+        heard = hear(recording, self._activity, self.counts, self.cache, hook)
+        look("activity", heard)
+        model, device = self._model()
+        known, speech = model.knowledge, heard.regions
+        beyond = told.unheard(speech) if told.claims else speech[:0]
+        fine_grid = known.fine_window, known.fine_step
         coarse, _ = place_windows(speech, self.window or known.window, self.step or known.step)
-        fine, cells = place_windows(speech, known.fine_window, known.fine_step)
-        unheard, unheard_cells = place_windows(
-            told.unheard(speech), known.fine_window, known.fine_step
-        )
-        windows = np.concatenate([coarse, fine, unheard])
+        fine, cells = place_windows(speech, *fine_grid)
+        unheard, unheard_cells = place_windows(beyond, *fine_grid)
+        windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
+
+        def embed() -> np.ndarray:
+            return embed_windows(model, recording, windows, hook)
+
         if self.cache is None:
-            vectors = embed_windows(model, recording, windows, hook)
+            vectors = embed()  # (coarse + fine + unheard, p)
         else:
-            front_end = [self.model_sha256, device, windows.tolist()]
-            vectors = self.cache.kept(
-                cache_key("vectors", content, *front_end),
-                lambda: embed_windows(model, recording, windows, hook),
-            )
+            front_end = [recording.sha256(), self.model_sha256, device, windows.tolist()]
+            vectors = self.cache.kept(cache_key("vectors", *front_end), embed)
         of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
-        return Embedded(
+        embedded = Embedded(
             uri=recording.uri,
             duration=recording.duration,
             speech=speech,
+            voices=heard.voices,
             windows=coarse,
             coarse=of_coarse,
-            fine=of_fine,
             cells=cells,
-            device=device,
-            corrections=told,
-            unheard=of_unheard,
+            fine=of_fine,
             unheard_cells=unheard_cells,
-            voices=heard.voices,
+            unheard=of_unheard,
+            device=device,
         )
+        look("embedding", embedded)
+        return embedded
 
     def cluster(
         self, embedded: Embedded, reference: Annotation | None = None
@@ -259,8 +283,7 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        model, _ = self._model()
-        estimator = self._estimator(model)
+        estimator = self._estimator(self._model()[0])
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
             return estimator.fit(embedded.fine, truth), []
@@ -269,29 +292,51 @@ class Diarizer:
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
-        return self._decode(embedded, estimator).annotation(embedded.uri)
+        found, _ = self._decode(embedded, estimator)
+        return found.annotation(embedded.uri)
 
     def _decode(
-        self, embedded: Embedded, estimator: Any, known: Voiceprints | None = None
-    ) -> Decoded:
-        least = self.n_speakers or self.min_speakers or 0
-        found = decode_turns(embedded, estimator, self.timeline, least)
+        self,
+        embedded: Embedded,
+        estimator: Any,
+        told: Corrections = NOTHING_TOLD,
+        known: Voiceprints | None = None,
+    ) -> tuple[Decoded, tuple[Match, ...]]:
+        """Who speaks when, by name, and what the speakers have to do with known voices."""
+        least, most = (
+            self.n_speakers or self.min_speakers or 0,
+            self.n_speakers or self.max_speakers,
+        )
+        speakers: Speakers = estimator.speakers()
+        matched: tuple[Match, ...] = ()
+        trellis = Trellis.of(
+            embedded.cells, embedded.fine, speakers.sets(), embedded.voices, self.timeline
+        )
+        found = decode(trellis, speakers, self.timeline, least)
         if known is not None:
-            found = found.named_after(known, self.likeness)
-        if not embedded.corrections.claims:
-            return found
-        most = self.n_speakers or self.max_speakers
-        return decode_corrected(found, embedded, self.timeline, least, most)
+            found, matched = _named_after(found, known, self.likeness)
+        if not told.claims:
+            return found, matched
+        speakers, names = relink(estimator, found.names, told, embedded.windows, embedded.coarse)
+        found = replace(found, speakers=speakers, names=names)
+        beyond = embedded.unheard_cells, embedded.unheard
+        return decode_corrected(found, told, *beyond, self.timeline, least, most), matched
 
     def _model(self) -> tuple[CompositionalEmbedding, str]:
         """The model and what it runs on, loaded once for all recordings."""
-        from diarize.embedding import load_model, pick_device
-
-        device = pick_device(self.device)
-        key = (str(self.model), device)
+        key = (str(self.model), self.device)
         if key not in self._loaded:
-            self._loaded = {key: load_model(self.model, device)}
-        return self._loaded[key], device
+            from diarize.embedding import load_model, pick_device
+
+            device = pick_device(self.device)
+            self._loaded = {key: (load_model(self.model, device), device)}
+        return self._loaded[key]
+
+    @property
+    def _activity(self) -> Activity | Float64[np.ndarray, "m 2"]:
+        from diarize.activity import NetworkActivity
+
+        return NetworkActivity() if self.activity is None else self.activity
 
     def _estimator(self, model: CompositionalEmbedding) -> Any:
         return clustering.make(
@@ -305,43 +350,6 @@ class Diarizer:
             random_state=self.seed,
             **self.params,
         )
-
-    @property
-    def _activity(self) -> Activity | Float64[np.ndarray, "m 2"]:
-        from diarize.activity import NetworkActivity
-
-        return NetworkActivity() if self.activity is None else self.activity
-
-    def _heard(self, recording: Recording, hook: Hook | None, content: str = "") -> Heard:
-        """Where there is speech, and of how many; `content` names the recording in the cache."""
-        from diarize.activity import Heard, NetworkActivity, clip_regions
-
-        activity = self._activity
-        if callable(activity):
-            heard = self._listen(activity, recording, hook, content)
-        else:
-            heard = Heard.of(activity)
-        if not self.counts:
-            heard = replace(heard, voices=None)
-        elif heard.voices is None:
-            counted = self._listen(NetworkActivity(), recording, hook, content)
-            heard = replace(heard, voices=counted.voices)
-        begin = recording.start
-        regions = clip_regions(heard.regions, begin, begin + recording.duration)
-        return replace(heard, regions=regions)
-
-    def _listen(
-        self, activity: Activity, recording: Recording, hook: Hook | None, content: str
-    ) -> Heard:
-        from diarize.activity import Heard, NetworkActivity, SileroActivity
-
-        if self.cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
-            return Heard.of(activity(recording, hook))
-        key = cache_key("heard", content, activity.identity)
-        made = self.cache.kept_all(
-            key, "regions", lambda: Heard.of(activity(recording, hook)).arrays()
-        )
-        return Heard.from_arrays(made)
 
 
 def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:
@@ -370,3 +378,14 @@ def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSe
     for segment, _, label in reference.itertracks(yield_label=True):
         membership[(times >= segment.start) & (times < segment.end), labels.index(label)] = True
     return SpeakerSets(membership)
+
+
+def _named_after(
+    found: Decoded, known: Voiceprints, likeness: Likeness
+) -> tuple[Decoded, tuple[Match, ...]]:
+    """Call speakers who sound like known voices by their names."""
+    voices = voiceprints(found.annotation(""), found.trellis.cells, found.trellis.vectors)
+    (called,) = name_speakers([voices], known, likeness)
+    now = replace(voices, names=tuple(called[name] for name in voices.names))
+    names = {number: called[name] for number, name in found.names.items()}
+    return replace(found, names=names), tuple(matches(now, known, eq, likeness))

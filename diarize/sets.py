@@ -1,13 +1,15 @@
-"""Which speakers each window holds: the one label type of the toolkit."""
+"""Sets of speakers, the one label type of the toolkit, and where speakers and their sets lie."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Float64, Int64
 
 
 class SpeakerSets:
@@ -162,6 +164,17 @@ class SpeakerSets:
         missing = (~self.membership).astype(np.float32) @ self.membership.T.astype(np.float32)
         return missing == 0
 
+    def matched(self, other: SpeakerSets) -> dict[int, int]:
+        """Which speaker of `other` each one is: one to one, such that they share most rows.
+
+        Who shares no row with his match is left out.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        shared = self.membership.T.astype(np.int64) @ other.membership.astype(np.int64)  # (k1, k2)
+        pairs = zip(*linear_sum_assignment(-shared), strict=True)
+        return {int(own): int(theirs) for own, theirs in pairs if shared[own, theirs]}
+
     @property
     def appearance(self) -> Int64[np.ndarray, " used"]:
         """Non-empty columns in order of first appearance; of one row, the lower column first."""
@@ -181,3 +194,66 @@ class SpeakerSets:
         columns = np.nonzero(self.membership)[1].tolist()
         ends = np.cumsum(self.sizes).tolist()
         return [columns[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def enumerate_sets(n_speakers: int, max_set_size: int) -> Bool[np.ndarray, "m k"]:
+    """All sets of 1 to `max_set_size` of k speakers: by size, then in lexicographic order."""
+    members = [
+        chosen
+        for size in range(1, min(max_set_size, n_speakers) + 1)
+        for chosen in combinations(range(n_speakers), size)
+    ]
+    sets = np.zeros((len(members), n_speakers), dtype=bool)
+    for row, chosen in enumerate(members):
+        sets[row, list(chosen)] = True
+    return sets
+
+
+@dataclass(frozen=True, eq=False)
+class Speakers:
+    """Who was found: all that is needed of a clustering, or of a person's word, to make turns.
+
+    Attributes:
+        centroids: where each of k speakers lies.
+        compose: g over sets: centroids (k, p) and sets (m, k) of one or more to places (m, p).
+        largest: size of the largest set that is looked for.
+        told: the sets of the windows that are decoded, where they are told and not looked for.
+    """
+
+    centroids: Float64[np.ndarray, "k p"]
+    compose: Callable[[Any, Any], Any]
+    largest: int
+    told: SpeakerSets | None = None
+
+    def __len__(self) -> int:
+        return len(self.centroids)
+
+    def sets(self) -> SpeakerSets:
+        """All sets that are looked for, those of one speaker first."""
+        return SpeakerSets(enumerate_sets(len(self), self.largest))
+
+    def places(self, sets: SpeakerSets) -> Float64[np.ndarray, "m p"]:
+        """Where sets lie; nobody is where nothing is."""
+        places = np.zeros((len(sets), self.centroids.shape[1]))  # (m, p)
+        somebody = sets.sizes > 0
+        places[somebody] = self.compose(self.centroids, sets.membership[somebody])
+        return places
+
+
+def to_sphere(vectors: Float64[np.ndarray, "*b p"]) -> Float64[np.ndarray, "*b p"]:
+    """Unit vectors of the same directions; a zero vector stays."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def squared_distances(
+    rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "*b m p"]
+) -> Float64[np.ndarray, "*b n m"]:
+    """Squared Euclidean distances of all rows from all centers, none below zero.
+
+    A composition that is undefined is infinitely far.
+    """
+    rows = rows.astype(np.float64, copy=False)
+    squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
+    squares -= 2 * (rows @ centers.swapaxes(-1, -2))
+    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))

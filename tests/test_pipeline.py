@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-import diarize.embedding
 from diarize import clustering
-from diarize.activity import NetworkActivity, whole
+from diarize.activity import whole
 from diarize.audio import open_recording
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
 from diarize.pipeline import Diarizer, sets_at
-from diarize.storage import cache
+from diarize.scatter import Likeness
 from diarize.storage.cache import Cache
 from diarize.voices.voiceprints import Voiceprints
 
@@ -139,6 +138,18 @@ def test_progress(diarizer: Diarizer, talk: Path) -> None:
         assert done[-1][0] == pytest.approx(done[-1][1])
 
 
+def test_each_stage_can_be_looked_at(diarizer: Diarizer, talk: Path) -> None:
+    seen: dict[str, Any] = {}
+    diarizer.activity = np.array([[1.0, 6.0], [7.0, 9.0]])
+    found = diarizer.diarize(talk, look=seen.__setitem__)
+    assert list(seen) == ["activity", "embedding", "clustering", "timeline"]
+    np.testing.assert_array_equal(seen["activity"].regions, diarizer.activity)
+    assert len(seen["embedding"].windows) == len(seen["clustering"].sets_) == found.windows
+    decoded = seen["timeline"]
+    assert len(decoded.sets) == len(decoded.trellis.cells) == len(seen["embedding"].fine)
+    assert decoded.annotation("talk") == found.annotation == diarizer(talk)
+
+
 def test_the_oracle(diarizer: Diarizer, talk: Path) -> None:
     reference = Annotation()
     reference[Segment(1, 6)] = "x"
@@ -230,31 +241,20 @@ def test_voices_are_known_at_the_threshold_of_the_model(
     known = Voiceprints(tuple(f"n{i}" for i in range(len(heard.names))), heard.centroids)
     assert set(diarizer.diarize(talk, known=known).voices.names) == set(known.names)
     model = load_model(diarizer.model)
-    model.knowledge = Knowledge(known=0.9999999)
+    model.knowledge = Knowledge(likeness=Likeness(known=0.9999999))
     save_model(model, tmp_path / "other.safetensors")
     strict = replace(diarizer, model=tmp_path / "other.safetensors")
     assert strict.diarize(talk, known=known).voices.names == heard.names
 
 
-def test_the_model_is_loaded_once(
-    diarizer: Diarizer, tiny_weights: Path, talk: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load, loaded = diarize.embedding.load_model, []
-
-    def count(name: Any, device: str = "cpu") -> Any:
-        loaded.append(name)
-        return load(name, device)
-
-    monkeypatch.setattr(diarize.embedding, "load_model", count)
-    diarizer.prepare()
-    recording = open_recording(talk, end=2.0)
-    for seed in (0, 1):
-        diarizer.seed = seed
-        diarizer(recording)
-    assert loaded == [tiny_weights]
+def test_the_model_is_loaded_once(diarizer: Diarizer, talk: Path) -> None:
+    loaded = diarizer.knowledge
+    diarizer.seed = 1
+    diarizer(open_recording(talk, end=2.0))
+    assert diarizer.knowledge is loaded
     diarizer.model = "lstm-compositional"
     diarizer.prepare()
-    assert loaded == [tiny_weights, "lstm-compositional"]
+    assert diarizer.knowledge is not loaded
 
 
 def test_sets_of_a_reference() -> None:
@@ -266,54 +266,29 @@ def test_sets_of_a_reference() -> None:
     assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
 
 
-def test_speech_that_another_detector_found_is_not_taken(
-    tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    found = NetworkActivity.__call__
-
-    def detect(self: NetworkActivity, recording: Any, hook: Any = None) -> Any:
-        asked.append(recording.uri)
-        return found(self, recording, hook)
-
-    monkeypatch.setattr(NetworkActivity, "__call__", detect)
-    diarizer = Diarizer(model=tiny_weights, device="cpu", cache=Cache(tmp_path))
-    for version, times in (("6.0", 1), ("6.0", 1), ("7.0", 2), ("6.0", 2)):
-        monkeypatch.setattr(cache, "version", lambda distribution, at=version: at)
-        diarizer(open_recording(talk, end=3.0))
-        assert len(asked) == times
-
-
 def test_a_cache_saves_the_front_end_and_changes_nothing(
-    tiny_weights: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_weights: Path, talk: Path, tmp_path: Path
 ) -> None:
     plain = Diarizer(model=tiny_weights, device="cpu")
     kept = replace(plain, cache=Cache(tmp_path))
     whole_file = open_recording(talk, end=6.0)
-    embedded = diarize.embedding.embed_windows
-    heard: list[str] = []
-
-    def embed(model: Any, recording: Any, *rest: Any) -> Any:
-        heard.append(recording.uri)
-        return embedded(model, recording, *rest)
-
-    monkeypatch.setattr(diarize.embedding, "embed_windows", embed)
     expected = turns(plain(whole_file))
-    assert turns(kept(whole_file)) == turns(kept(whole_file)) == expected
-    assert len(heard) == 2
+
+    def embeds(diarizer: Diarizer, audio: Any) -> bool:
+        steps: list[str] = []
+        found = turns(diarizer(audio, lambda step, done, total: steps.append(step)))
+        if audio is whole_file and diarizer.backend == "ckm" and diarizer.step is None:
+            assert found == expected
+        return "embedding" in steps
+
+    assert embeds(kept, whole_file) and not embeds(kept, whole_file)
     other = replace(kept, backend="ac")
     assert turns(other(whole_file)) == turns(replace(plain, backend="ac")(whole_file))
-    assert len(heard) == 3
+    assert not embeds(other, whole_file)
     # Another part, another step, other sound or another model is another matter.
-    for diarizer, audio in (
-        (kept, open_recording(talk, end=5.0)),
-        (replace(kept, step=0.4), whole_file),
-        (kept, (np.sin(np.arange(32_000) ** 1.5), 16_000)),
-    ):
-        before = len(heard)
-        diarizer(audio)
-        assert len(heard) == before + 1
+    assert embeds(kept, open_recording(talk, end=5.0))
+    assert embeds(replace(kept, step=0.4), whole_file)
+    assert embeds(kept, (np.sin(np.arange(32_000) ** 1.5), 16_000))
     weights = tmp_path / "other.safetensors"
     weights.write_bytes(tiny_weights.read_bytes())
-    replace(kept, model=weights)(whole_file)  # another name, the same weights
-    assert len(heard) == before + 1
+    assert not embeds(replace(kept, model=weights), whole_file)  # another name, the same weights

@@ -29,6 +29,7 @@ PUBLIC = {
         "hungarian_accuracy id_cost score_files"
     ),
     "diarize.streaming": "StreamingDiarizer Turn",
+    "diarize.timeline": "Decoded Diarization TimelineOptions Trellis Turn decode regions_of",
     "diarize.transcripts": (
         "FOR_READERS TRANSCRIPTS Passage Transcript Word label label_transcripts read_transcripts "
         "require_text require_transcript text_format transcript_format transcripts_text"
@@ -47,8 +48,7 @@ MODULES = {
     "diarize.report.score": "plot_score",
     "diarize.report.timeline": "plot_timeline",
     "diarize.scatter": "Axes Scatter",
-    "diarize.sets": "SpeakerSets",
-    "diarize.timeline": "TimelineOptions",
+    "diarize.sets": "Speakers SpeakerSets",
     "diarize.voices.voiceprints": "Voiceprints name_speakers",
 }
 """Of single modules: what can be relied on among what they hold."""

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from diarize.clustering import make
 from diarize.sets import SpeakerSets
 
 memberships = arrays(bool, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=9))
@@ -149,3 +150,30 @@ def test_equality_and_repr():
     assert repr(SpeakerSets.from_labels([0] * 7)) == (
         "SpeakerSets([{0}, {0}, {0}, {0}, {0}, {0}, ...], n=7, n_speakers=1)"
     )
+
+
+def test_speakers_are_matched_by_shared_rows() -> None:
+    before = SpeakerSets.from_labels([0, 0, 0, 1, 1, 2])
+    now = SpeakerSets.from_labels([0, 1, 1, 2, 2, 2])
+    assert before.matched(now) == {
+        0: 1,
+        1: 2,
+    }  # 2 and 0 share nothing
+    assert before[:0].matched(SpeakerSets(np.zeros((0, 4)))) == {}
+
+
+def test_speakers_and_where_their_sets_lie() -> None:
+    centroids = np.eye(3, 4)
+    two = make("ckm", n_speakers=3, compose=np.maximum, random_state=0).fit(
+        np.tile(centroids, (4, 1))
+    )
+    assert len(two.speakers()) == 3 and two.speakers().told is None
+    sets = two.speakers().sets()
+    assert sets.to_lists() == [[0], [1], [2], [0, 1], [0, 2], [1, 2]]
+    np.testing.assert_allclose(two.speakers().places(sets), sets.membership @ two.centroids_)
+    nobody = SpeakerSets(np.zeros((1, 3)))
+    np.testing.assert_array_equal(two.speakers().places(nobody), np.zeros((1, 4)))
+    alone = make("ac", n_speakers=3, max_set_size=3).fit(centroids).speakers()
+    assert alone.largest == 1 and len(alone.sets()) == 3  # it knows no compositions
+    told = make("oracle", max_set_size=1).fit(centroids, [[0], [1], [0, 1]]).speakers().told
+    assert told is not None and told.to_lists() == [[0], [1], [0, 1]]

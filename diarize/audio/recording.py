@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,10 @@ class Recording:
         Raises:
             InputError: the file cannot be read.
         """
+        return self._content
+
+    @cached_property
+    def _content(self) -> str:
         part = f"{self._decoder.sha256()} {self._first} {self._last} {self.channel}"
         return hashlib.sha256(part.encode()).hexdigest()
 

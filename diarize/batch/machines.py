@@ -25,8 +25,7 @@ from distributed import Client, Future, KilledWorker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from diarize.batch.jobs import Job
-from diarize.batch.work import Done, Work
-from diarize.batch.workers import Event, Progress
+from diarize.batch.work import Done, Hook, Work
 from diarize.errors import InputError, explain
 from diarize.storage.cache import Cache
 from diarize.storage.version import __version__
@@ -89,8 +88,8 @@ class Machines:
                 self._client.unregister_worker_plugin(self._name)
         self._client.close()
 
-    def work_on(self, jobs: Sequence[Job]) -> Iterator[Event]:
-        """Hand out jobs in their order, and tell what comes back when it comes."""
+    def work_on(self, jobs: Sequence[Job], hook: Hook | None = None) -> Iterator[Done]:
+        """Hand out jobs in their order; what came of each, when it is ready."""
         for rank, job in enumerate(jobs):
             sent = replace(job, source=os.path.abspath(job.source))
             key = f"{self._name}-{rank}"
@@ -110,8 +109,8 @@ class Machines:
                 yield self._settled(job, future)
                 continue
             _, (key, *progress) = event  # with the time of the scheduler
-            if key in self._waiting:
-                yield Progress(self._waiting[key][0], *progress)
+            if hook is not None and key in self._waiting:
+                hook(self._waiting[key][0], *progress)
 
     def _check_workers(self, manned: float) -> float:
         """When there was a worker last; too long ago is an error."""

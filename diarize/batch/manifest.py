@@ -97,6 +97,6 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
     for text in path.read_bytes().splitlines():
         with suppress(ValueError):
             line = json.loads(text)
-            if isinstance(line, dict) and isinstance(line.get("outputs"), dict):
-                if isinstance(line.get("name"), str):
-                    yield line
+            kinds = {"name": str, "outputs": dict}
+            if isinstance(line, dict) and all(isinstance(line.get(k), kinds[k]) for k in kinds):
+                yield line

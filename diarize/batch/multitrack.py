@@ -18,9 +18,8 @@ from scipy.ndimage import uniform_filter1d
 from diarize.activity.counts import Activity, Heard, Hook
 from diarize.activity.regions import clip_regions, close_gaps, runs
 from diarize.audio import SAMPLE_RATE, Recording
-from diarize.diarization import Diarization
 from diarize.errors import InputError
-from diarize.timeline import TimelineOptions, regions_of
+from diarize.timeline import Diarization, TimelineOptions, regions_of
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation

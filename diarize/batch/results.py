@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
-    from diarize.diarization import Diarization
     from diarize.pipeline import Diarizer
     from diarize.scatter import Likeness
+    from diarize.timeline import Diarization
     from diarize.voices.voiceprints import Voiceprints
 
 

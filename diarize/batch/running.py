@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any
 
 from diarize.batch.jobs import Job
 from diarize.batch.manifest import Manifest, file_sha256
 from diarize.batch.results import name_across
 from diarize.batch.work import Done, Hook, Work
-from diarize.batch.workers import Event, Progress, Workers
+from diarize.batch.workers import Workers
 from diarize.errors import InputError
 
 
@@ -110,13 +110,6 @@ def require_dask(workers: int) -> None:
         raise InputError("dask: the workers of the cluster share the work, and -j has no say")
 
 
-class Team(Protocol):
-    """Those who share the jobs of a run, be they processes or machines."""
-
-    def work_on(self, jobs: Sequence[Job]) -> Iterator[Event]:
-        """Hand out jobs in their order, and tell what comes back when it comes."""
-
-
 def _performed(
     work: Work,
     jobs: Sequence[Job],
@@ -127,7 +120,7 @@ def _performed(
     note: Callable[[str], None] | None,
     seconds: Mapping[Job, float] | None,
 ) -> Iterator[Done]:
-    team: AbstractContextManager[Team]
+    team: AbstractContextManager[Any]
     if dask is not None and jobs:
         from diarize.batch.machines import Machines
 
@@ -140,11 +133,7 @@ def _performed(
         return
     length = durations(jobs) if seconds is None else seconds
     with team as shared:
-        for event in shared.work_on(sorted(jobs, key=lambda job: -length[job])):
-            if not isinstance(event, Progress):
-                yield event
-            elif hook is not None:
-                hook(event.job, event.name, event.step, event.done, event.total)
+        yield from shared.work_on(sorted(jobs, key=lambda job: -length[job]), hook)
 
 
 def _linked(work: Work, heard: Sequence[Done]) -> Iterator[Done]:

@@ -67,22 +67,32 @@ class Targets:
         require_distinct(inputs, "their results would be one", by_place=out != "-")
         if clips is not None:
             require_folder(clips)
-        page, pages = _resolve_pages(report, inputs, several)
-        told = formats is not None
-        formats = list(dict.fromkeys(formats or ["rttm"]))
+        sources = [job.source for job in inputs]
+        page = pages = None
+        if report is not None:
+            from diarize.report.html import require_page
+
+            page = Path(report)
+            if several or _is_folder(report):
+                require_folder(page)
+                page, pages = None, page
+            else:
+                refuse_recording(page, sources, "the page")
+                require_page(page)
+        told = list(dict.fromkeys(formats or ["rttm"]))
         if out == "-":
-            if len(formats) > 1:
+            if len(told) > 1:
                 raise InputError("several formats need --out FOLDER")
-            return cls(None, None, formats, clips, several, page, pages)
+            return cls(None, None, told, clips, several, page, pages)
         path = Path(out)
-        if several or len(formats) > 1 or path.is_dir() or out.endswith(("/", os.sep)):
+        if several or len(told) > 1 or _is_folder(out):
             require_folder(path)
-            return cls(path, None, formats, clips, several, page, pages)
+            return cls(path, None, told, clips, several, page, pages)
         require_writable(path)
-        refuse_recording(path, [job.source for job in inputs], "the result")
-        if not told:
-            formats = [written_format(path) or "rttm"]
-        return cls(None, path, formats, clips, several, page, pages)
+        refuse_recording(path, sources, "the result")
+        if formats is None:
+            told = [written_format(path) or "rttm"]
+        return cls(None, path, told, clips, several, page, pages)
 
     @property
     def printed(self) -> bool:
@@ -125,19 +135,6 @@ class Targets:
         return written
 
 
-def _resolve_pages(
-    report: str | None, inputs: Sequence[Job], several: bool
-) -> tuple[Path | None, Path | None]:
-    """The one web page, or the folder for them, as `Targets` has them."""
-    from diarize.report.html import require_page
-    from diarize.storage.files import refuse_recording, require_folder
-
-    if report is None:
-        return None, None
-    path = Path(report)
-    if several or path.is_dir() or report.endswith(("/", os.sep)):
-        require_folder(path)
-        return None, path
-    refuse_recording(path, [job.source for job in inputs], "the page")
-    require_page(path)
-    return path, None
+def _is_folder(path: str) -> bool:
+    """Whether a folder is there, or asked for."""
+    return os.path.isdir(path) or path.endswith(("/", os.sep))

@@ -20,30 +20,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import TypeAlias
 
 from diarize.batch.jobs import Job
-from diarize.batch.work import Done, Work
+from diarize.batch.work import Done, Hook, Work
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 # A new interpreter everywhere: torch does not survive a fork once it has begun threads.
 _CONTEXT = multiprocessing.get_context("spawn")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a process is with a recording of a job."""
-
-    job: Job
-    name: str  # of the recording
-    step: str
-    done: float
-    total: float
-
-
-Event: TypeAlias = Progress | Done
 
 
 @dataclass
@@ -81,8 +66,8 @@ class Workers:
                 worker.process.kill()
                 worker.process.join()
 
-    def work_on(self, jobs: Sequence[Job]) -> Iterator[Event]:
-        """Hand out jobs in their order, and tell what comes back when it comes."""
+    def work_on(self, jobs: Sequence[Job], hook: Hook | None = None) -> Iterator[Done]:
+        """Hand out jobs in their order; what came of each, when it is ready."""
         waiting = list(reversed(jobs))
         for _ in range(min(self._count, len(jobs))):
             self._workers.append(self._start(waiting.pop()))
@@ -91,18 +76,20 @@ class Workers:
                 worker = busy[pipe]  # type: ignore[index]
                 assert worker.job is not None
                 try:
-                    event = worker.pipe.recv()
+                    said = worker.pipe.recv()
                 except (EOFError, OSError):
                     yield _dead(worker)
                     self._workers.remove(worker)
                     if waiting:
                         self._workers.append(self._start(waiting.pop()))
                     continue
-                if isinstance(event, Done):
+                if isinstance(said, Done):
                     worker.job = waiting.pop() if waiting else None
                     if worker.job is not None:
                         _hand(worker, worker.job)
-                yield event
+                    yield said
+                elif hook is not None:
+                    hook(*said)
 
     def _start(self, job: Job) -> _Worker:
         own, other = _CONTEXT.Pipe()
@@ -151,5 +138,5 @@ def _serve(pipe: Connection, work: Work) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
         while True:
-            done = work.perform(pipe.recv(), lambda *told: pipe.send(Progress(*told)))
+            done = work.perform(pipe.recv(), lambda *told: pipe.send(told))
             pipe.send(done.sendable())

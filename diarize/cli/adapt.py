@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from diarize.cli.options import DeviceOption, ModelOption, SeedOption
+from diarize.cli.options import DeviceOption, ModelOption, SeedOption, argument, option
 
 if TYPE_CHECKING:
     from diarize.training.adaptation import Adaptation
 
 
 def adapt(
-    recordings: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RECORDINGS...",
-            help="Of the kind that is to be diarized: ten minutes or more, two speakers or more.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(metavar="MODEL.safetensors", help="Where the adapted model goes."),
-    ],
-    backend: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Clustering of the first pass; see `diarize backends`."),
-    ] = "ckm",
+    recordings: list[str] = argument(
+        ...,
+        "RECORDINGS...",
+        "Of the kind that is to be diarized: ten minutes or more, two speakers or more.",
+    ),
+    out: Path = option(..., "MODEL.safetensors", "Where the adapted model goes."),
+    backend: str = option("ckm", "NAME", "Clustering of the first pass; see `diarize backends`."),
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,

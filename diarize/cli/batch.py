@@ -27,7 +27,7 @@ def perform(
 ) -> list[Result]:
     """Run a batch and say what comes of it; the results, in the order of the jobs."""
     from diarize.batch.running import durations, run
-    from diarize.cli.summary import print_summary
+    from diarize.cli.tables import print_summary
 
     alone = len(jobs) == 1 and dask is None  # has a bar for each stage
     seconds = None if alone or not on_terminal() else durations(jobs)

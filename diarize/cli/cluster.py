@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from diarize.cli.layers import Context, PresetOption, preset_params
-from diarize.cli.options import SeedOption
+from diarize.cli.options import SeedOption, argument, count, option
 from diarize.errors import InputError
 
 # What has an option of its own, by the name that a backend knows it by.
@@ -23,54 +20,36 @@ _OWN_OPTIONS = {
 
 def cluster(
     context: Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE.npz", help="Vectors: an array `embeddings`, as `diarize embed` writes it."
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option(metavar="FILE.json", help="Where the sets go; - is standard output.")
-    ],
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")
-    ] = "ckm",
-    num_speakers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Number of speakers.", show_default="inferred"),
-    ] = None,
-    max_set_size: Annotated[
-        int, typer.Option(metavar="D", min=1, help="Most speakers of one row; 1: no composition.")
-    ] = 2,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="Option of the backend; may repeat."),
-    ] = None,
+    file: Path = argument(
+        ..., "FILE.npz", "Vectors: an array `embeddings`, as `diarize embed` writes it."
+    ),
+    out: str = option(..., "FILE.json", "Where the sets go; - is standard output."),
+    backend: str = option("ckm", "NAME", "Clustering; see `diarize backends`."),
+    num_speakers: int | None = count(None, "Number of speakers.", show_default="inferred"),
+    max_set_size: int = option(2, "D", "Most speakers of one row; 1: no composition.", min=1),
+    param: list[str] | None = option(
+        None, "NAME=VALUE", "Option of the backend; may repeat.", "-p"
+    ),
     preset: PresetOption = None,
     seed: SeedOption = 0,
-    compose: Annotated[
-        str,
-        typer.Option(
-            metavar="model|max|sum|mean",
-            help="Where several speakers lie: the g of the model that FILE.npz names, or plain.",
-        ),
-    ] = "model",
-    truth: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.json", help="True sets, for backends that need the truth."),
-    ] = None,
+    compose: str = option(
+        "model",
+        "model|max|sum|mean",
+        "Where several speakers lie: the g of the model that FILE.npz names, or plain.",
+    ),
+    truth: Path | None = option(None, "FILE.json", "True sets, for backends that need the truth."),
 ) -> None:
     """Cluster vectors into sets of speakers, one set per row.
 
     FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
     """
     from diarize import clustering
-    from diarize.cli.composition import composition, require_composition, scatter_of
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
     from diarize.storage.files import atomic_output, require_writable
+    from diarize.tuning.material import composition, require_composition, scatter_of
 
     require_composition(compose)
     params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}
@@ -89,7 +68,7 @@ def cluster(
     content = read_embeddings(file)
     if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))
-    estimator.set_params(scatter=scatter_of(content, file))
+    estimator.set_params(scatter=scatter_of(content, file, note))
     estimator.fit(content.embeddings, true_sets)
     if estimator.sampled_ is not None:
         rows = len(content.embeddings)

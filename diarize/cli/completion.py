@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 import typer.completion
 
+from diarize.cli.options import argument
 from diarize.errors import InputError
 
 _scripts: Any = typer.completion  # which does not say what it exports
@@ -19,7 +20,7 @@ SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
 def completion(
-    shell: Annotated[str, typer.Argument(metavar="|".join(SHELLS), help="The shell.")],
+    shell: str = argument(..., "|".join(SHELLS), "The shell."),
 ) -> None:
     """Print a script that makes a shell complete commands and options.
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from diarize.cli.layers import PRESET, Context, preset_params
+from diarize.cli.layers import Context, origin, parameters, preset_params
 
 _ORIGINS = {
     "COMMANDLINE": "command line",
@@ -20,32 +20,23 @@ def config(context: Context) -> None:
 
     Takes all options of `run`. What it prints is TOML, a file for `run --config`.
     """
-    from diarize.cli.layers import parameters
-
     assert context.parent is not None
     run = context.parent.command.get_command(context.parent, "run")  # type: ignore[attr-defined]
     with run.make_context("run", [*context.args, "-"], parent=context.parent) as asked:
         lines = [_line(name, option, asked) for name, option in parameters(run).items()]
         for name, value in preset_params(asked).items():  # those without an option of their own
-            lines.append(f"# {name} = {_toml(value)}  # {_preset(asked)}")
+            lines.append(f"# {name} = {_toml(value)}  # preset {asked.obj.name}")
     print("\n".join(lines))
 
 
 def _line(name: str, option: Any, asked: Any) -> str:
     value = asked.params[name]
-    origin = asked.get_parameter_source(name).name
-    if origin == "DEFAULT_MAP":
-        said = _preset(asked) if name in asked.meta.get(PRESET, ()) else str(asked.params["config"])
-    else:
-        said = _ORIGINS[origin]
+    source = asked.get_parameter_source(name).name
+    said = _ORIGINS.get(source) or origin(asked, name)
     if value is None or value in ([], ()):
         shown = option.show_default if isinstance(option.show_default, str) else "none"
         return f"# {name}: {shown}  # {said}"
     return f"{name} = {_toml(value)}  # {said}"
-
-
-def _preset(asked: Any) -> str:
-    return f"preset {asked.obj.name}"
 
 
 def _toml(value: Any) -> str:

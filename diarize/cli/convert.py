@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
-import typer
-
-from diarize.cli.options import ExclusiveOption
+from diarize.cli.options import ExclusiveOption, argument, option
 from diarize.errors import InputError
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="A", help="Turns; - is standard input.")],
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="B",
-            help="Where they go: a file, a folder that exists or ends in / (a file for each "
-            "recording, with --to), or - for standard output.",
-        ),
-    ],
-    source_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt",
-            help="Format of A.",
-            show_default="as its ending says",
-        ),
-    ] = None,
-    target_format: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt|uem",
-            help="Format of B.",
-            show_default="as its ending says",
-        ),
-    ] = None,
+    source: str = argument(..., "A", "Turns; - is standard input."),
+    target: str = argument(
+        ...,
+        "B",
+        "Where they go: a file, a folder that exists or ends in / (a file for each recording, with"
+        " --to), or - for standard output.",
+    ),
+    source_format: str | None = option(
+        None,
+        "rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt",
+        "Format of A.",
+        "--from",
+        show_default="as its ending says",
+    ),
+    target_format: str | None = option(
+        None,
+        "rttm|json|csv|tsv|textgrid|eaf|audacity|srt|vtt|uem",
+        "Format of B.",
+        "--to",
+        show_default="as its ending says",
+    ),
     exclusive: ExclusiveOption = False,
 ) -> None:
     """Bring turns from one format into another.

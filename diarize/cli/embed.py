@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from diarize.cli.options import DeviceOption, ModelOption
+from diarize.cli.options import DeviceOption, ModelOption, argument, option
 
 
 def embed(
-    listing: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LIST",
-            help="TSV without header: path [start end], seconds; no times: the whole file.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE.npz", help="Where the vectors go.")],
+    listing: Path = argument(
+        ..., "LIST", "TSV without header: path [start end], seconds; no times: the whole file."
+    ),
+    out: Path = option(..., "FILE.npz", "Where the vectors go."),
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
 ) -> None:

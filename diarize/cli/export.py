@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from diarize.cli.options import ModelOption
+from diarize.cli.options import ModelOption, option
 
 
 def export(
-    onnx: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for f.onnx and g.onnx; made if missing.")
-    ],
+    onnx: Path = option(..., "DIR", "Folder for f.onnx and g.onnx; made if missing."),
     model: ModelOption = "lstm-compositional",
 ) -> None:
     """Write f and g as ONNX graphs, which run without torch.

@@ -7,10 +7,9 @@ import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from diarize.cli.options import flag, option
 from diarize.storage.version import __version__
 
 # What the results depend on; by the names of the package index.
@@ -21,16 +20,14 @@ _PACKAGES = (
 
 
 def info(
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            envvar="DIARIZE_CACHE",
-            help="Tell the size of this cache, as `run --cache` fills it.",
-            show_default="none",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one object.")] = False,
+    cache: Path | None = option(
+        None,
+        "DIR",
+        "Tell the size of this cache, as `run --cache` fills it.",
+        envvar="DIARIZE_CACHE",
+        show_default="none",
+    ),
+    as_json: bool = flag("--json", "As one object."),
 ) -> None:
     """Print versions, devices, threads, shipped models, and the size of a cache."""
     found = collect(cache)

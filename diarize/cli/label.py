@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
+from diarize.cli.options import argument, option
 from diarize.errors import InputError
 
 
 def label(
-    transcript: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRANSCRIPT",
-            help="JSON of Whisper, WhisperX or whisper.cpp, SRT, WebVTT, CTM or Whisper's TSV; "
-            "- is standard input.",
-        ),
-    ],
-    turns: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE", help="Who speaks when: RTTM, or another format that its ending says."
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option(metavar="FILE|-", help="Where it goes; - is standard output.")
-    ] = "-",
-    source_format: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="json|srt|vtt|ctm|tsv",
-            help="Format of TRANSCRIPT.",
-            show_default="as its ending says",
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="json|srt|vtt|ctm|tsv|txt|md",
-            help="Of the result; txt and md are for reading, ctm needs words with times.",
-            show_default="as the ending of --out says, else that of TRANSCRIPT",
-        ),
-    ] = None,
+    transcript: str = argument(
+        ...,
+        "TRANSCRIPT",
+        "JSON of Whisper, WhisperX or whisper.cpp, SRT, WebVTT, CTM or Whisper's TSV; - is "
+        "standard input.",
+    ),
+    turns: str = option(
+        ..., "FILE", "Who speaks when: RTTM, or another format that its ending says."
+    ),
+    out: str = option("-", "FILE|-", "Where it goes; - is standard output."),
+    source_format: str | None = option(
+        None,
+        "json|srt|vtt|ctm|tsv",
+        "Format of TRANSCRIPT.",
+        "--from",
+        show_default="as its ending says",
+    ),
+    format: str | None = option(
+        None,
+        "json|srt|vtt|ctm|tsv|txt|md",
+        "Of the result; txt and md are for reading, ctm needs words with times.",
+        show_default="as the ending of --out says, else that of TRANSCRIPT",
+    ),
 ) -> None:
     """Say who speaks in a transcript.
 

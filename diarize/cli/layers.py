@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -48,24 +47,18 @@ def taking(
     Args:
         options: a dataclass; its annotations and defaults are those that Typer reads.
     """
-    hints = {"context": Context, **get_type_hints(options, include_extras=True)}
-    given: Any = options
-    defaults = {one.name: one.default for one in fields(given) if one.default is not MISSING}
+    hints = get_type_hints(options, include_extras=True)
+    asked = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=Context)]
+    for name, one in signature(options).parameters.items():
+        asked.append(one.replace(annotation=hints[name]))
 
     def decorate(function: Callable[[Any, Options], None]) -> Callable[..., None]:
         @wraps(function)
         def command(context: Any, **values: Any) -> None:
             function(context, options(**values))
 
-        command.__annotations__ = hints
-        command.__signature__ = Signature(  # type: ignore[attr-defined]
-            [
-                Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint).replace(
-                    default=defaults.get(name, Parameter.empty)
-                )
-                for name, hint in hints.items()
-            ]
-        )
+        command.__annotations__ = {one.name: one.annotation for one in asked}
+        command.__signature__ = Signature(asked)  # type: ignore[attr-defined]
         return command
 
     return decorate

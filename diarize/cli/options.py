@@ -1,10 +1,36 @@
-"""Options that several commands share, worded once."""
+"""Kinds of options, and those that several commands share, worded once."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+
+def option(default: Any, metavar: str | None, help: str, *names: str, **more: Any) -> Any:
+    """An option as a command's default; `...` where it must be given."""
+    return typer.Option(default, *names, metavar=metavar, help=help, **more)
+
+
+def seconds(default: Any, help: str, **more: Any) -> Any:
+    """Seconds, not below zero."""
+    return option(default, "SECONDS", help, min=0.0, **more)
+
+
+def count(default: Any, help: str, *names: str, **more: Any) -> Any:
+    """A number of things, one at least."""
+    return option(default, "N", help, *names, min=1, **more)
+
+
+def flag(name: str, help: str, **more: Any) -> Any:
+    """Something that is done if it is asked for."""
+    return option(False, None, help, name, **more)
+
+
+def argument(default: Any, metavar: str, help: str, **more: Any) -> Any:
+    """What stands on the command line without a name."""
+    return typer.Argument(default, metavar=metavar, help=help, **more)
+
 
 BackendOption = Annotated[
     str, typer.Option(metavar="NAME", help="Clustering; see `diarize backends`.")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-PictureOption = Annotated[
-    Path,
-    typer.Option(metavar="FILE", help="The picture, in the format of its suffix: svg, png, pdf."),
-]
+from diarize.cli.options import argument, option
+
+PICTURE = option(..., "FILE", "The picture, in the format of its suffix: svg, png, pdf.")
 
 app = typer.Typer(help="Draw pictures of results.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,16 +20,11 @@ def _plot() -> None:
 
 @app.command()
 def timeline(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Turns: an RTTM file or a folder of them.")
-    ],
-    out: PictureOption,
-    reference: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="True turns, drawn above: an RTTM file or a folder of them."
-        ),
-    ] = None,
+    file: Path = argument(..., "FILE", "Turns: an RTTM file or a folder of them."),
+    out: Path = PICTURE,
+    reference: Path | None = option(
+        None, "FILE", "True turns, drawn above: an RTTM file or a folder of them."
+    ),
 ) -> None:
     """Draw who spoke when: a lane for each speaker, grey where speech overlaps."""
     from diarize.formats import load_annotations
@@ -43,14 +36,9 @@ def timeline(
 
 @app.command()
 def clusters(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.npz", help="Vectors: an array `embeddings`.")
-    ],
-    sets: Annotated[
-        Path,
-        typer.Argument(metavar="FILE.json", help="Their sets, as `diarize cluster` writes them."),
-    ],
-    out: PictureOption,
+    file: Path = argument(..., "FILE.npz", "Vectors: an array `embeddings`."),
+    sets: Path = argument(..., "FILE.json", "Their sets, as `diarize cluster` writes them."),
+    out: Path = PICTURE,
 ) -> None:
     """Draw vectors and their sets in the plane: circles for one speaker, plus signs for several.
 
@@ -69,21 +57,15 @@ def clusters(
 
 @app.command()
 def score(
-    ref: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REF|FILE.json",
-            help="True turns, an RTTM file or a folder of them; or what `diarize score --json` "
-            "printed.",
-        ),
-    ],
-    out: PictureOption,
-    hyp: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[HYP]", help="With REF: turns to score, an RTTM file or a folder of them."
-        ),
-    ] = None,
+    ref: Path = argument(
+        ...,
+        "REF|FILE.json",
+        "True turns, an RTTM file or a folder of them; or what `diarize score --json` printed.",
+    ),
+    out: Path = PICTURE,
+    hyp: Path | None = argument(
+        None, "[HYP]", "With REF: turns to score, an RTTM file or a folder of them."
+    ),
 ) -> None:
     """Draw the error rate of each recording by kind, the worst on top.
 

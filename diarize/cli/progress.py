@@ -23,12 +23,8 @@ _STAGES = {
 
 
 @contextmanager
-def progress(prefix: str = "") -> Iterator[Callable[[str, float, float], None] | None]:
-    """Give a `hook(step, done, total)` that draws bars on stderr, or None where it is no terminal.
-
-    Args:
-        prefix: stands before the name of each stage.
-    """
+def progress() -> Iterator[Callable[[str, float, float], None] | None]:
+    """Give a hook that draws a bar for each step on stderr, or None where it is no terminal."""
     if not on_terminal():
         yield None
         return
@@ -39,7 +35,7 @@ def progress(prefix: str = "") -> Iterator[Callable[[str, float, float], None] |
 
         def hook(step: str, done: float, total: float) -> None:
             if step not in tasks:
-                tasks[step] = bars.add_task(escape(f"{prefix}{step}"), total=total)
+                tasks[step] = bars.add_task(escape(step), total=total)
             bars.update(tasks[step], completed=done, total=total)
 
         yield hook

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from diarize.cli.options import argument, option
 from diarize.errors import InputError
 
 
 def report(
-    audio: Annotated[
-        str, typer.Argument(metavar="AUDIO", help="The recording; - is standard input.")
-    ],
-    turns: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TURNS",
-            help="Its turns: RTTM, or another format that its ending tells; JSON has how sure each "
-            "turn is.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")],
-    reference: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.rttm", help="True turns: errors are marked by kind."),
-    ] = None,
+    audio: str = argument(..., "AUDIO", "The recording; - is standard input."),
+    turns: Path = argument(
+        ...,
+        "TURNS",
+        "Its turns: RTTM, or another format that its ending tells; JSON has how sure each turn is.",
+    ),
+    out: Path = option(..., "FILE.html", "The page."),
+    reference: Path | None = option(None, "FILE.rttm", "True turns: errors are marked by kind."),
 ) -> None:
     """Make a web page that plays a recording and shows who spoke when.
 

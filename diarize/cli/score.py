@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from diarize.cli.options import argument, flag, option, seconds
 
 if TYPE_CHECKING:
     from diarize.scoring import Report, Scores
@@ -19,33 +19,18 @@ _COLUMNS = (
 
 
 def score(
-    ref: Annotated[
-        Path, typer.Argument(metavar="REF", help="True turns: an RTTM file or a folder of them.")
-    ],
-    hyp: Annotated[
-        Path, typer.Argument(metavar="HYP", help="Turns to score: an RTTM file or a folder.")
-    ],
-    uem: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="UEM file of the regions to score.", show_default="all time"
-        ),
-    ] = None,
-    collar: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            help="Left out of the DER on each side of every boundary of a true turn.",
-        ),
-    ] = 0.0,
-    skip_overlap: Annotated[
-        bool,
-        typer.Option("--skip-overlap", help="Leave out of the DER where several speak in truth."),
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, rates as fractions of one.")
-    ] = False,
+    ref: Path = argument(..., "REF", "True turns: an RTTM file or a folder of them."),
+    hyp: Path = argument(..., "HYP", "Turns to score: an RTTM file or a folder."),
+    uem: Path | None = option(
+        None, "FILE", "UEM file of the regions to score.", show_default="all time"
+    ),
+    collar: float = seconds(
+        0.0, "Left out of the DER on each side of every boundary of a true turn."
+    ),
+    skip_overlap: bool = flag(
+        "--skip-overlap", "Leave out of the DER where several speak in truth."
+    ),
+    json: bool = flag("--json", "Print one JSON object, rates as fractions of one."),
 ) -> None:
     """Score turns against the truth.
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from diarize.cli.options import SeedOption
+from diarize.cli.options import SeedOption, argument, count, option
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,73 +19,45 @@ ROOMS = 40  # made ones, beside those of --rooms
 
 
 def simulate(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where FLAC files and their RTTM go.")],
-    speech_dir: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SPEECH_DIR",
-            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
-        ),
-    ] = None,
-    speech: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="The same; may repeat.", show_default="none"),
-    ] = None,
-    turns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DIR[:K/N]",
-            help="Replay stretches of the talk in these RTTM files, K/N: of one part of them; "
-            "may repeat.",
-            show_default="turns are drawn",
-        ),
-    ] = None,
-    conversations: Annotated[int, typer.Option(metavar="N", min=1, help="How many to make.")] = 1,
-    speakers: Annotated[
-        str, typer.Option(metavar="MIN-MAX", help="Speakers of one conversation, or one number.")
-    ] = "2-5",
-    seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            min=5.0,
-            help="Length, about; without --turns, speech is never used twice.",
-        ),
-    ] = 60.0,
-    overlap: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            min=0.0,
-            max=0.5,
-            help="Share of speech in which two speak, where turns are drawn.",
-            show_default=str(OVERLAP),
-        ),
-    ] = None,
-    scene: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="headsets|table|close|telephone",
-            help="How replayed talk is heard; may repeat.",
-            show_default="all of them",
-        ),
-    ] = None,
-    rooms: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Measured responses for replayed talk.", show_default="synthetic"
-        ),
-    ] = None,
-    noise: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Split of the speakers.tsv.", show_default="all"),
-    ] = None,
+    out: Path = option(..., "DIR", "Where FLAC files and their RTTM go."),
+    speech_dir: list[Path] | None = argument(
+        None,
+        "SPEECH_DIR",
+        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker.",
+    ),
+    speech: list[Path] | None = option(None, "DIR", "The same; may repeat.", show_default="none"),
+    turns: list[str] | None = option(
+        None,
+        "DIR[:K/N]",
+        "Replay stretches of the talk in these RTTM files, K/N: of one part of them; may repeat.",
+        show_default="turns are drawn",
+    ),
+    conversations: int = count(1, "How many to make."),
+    speakers: str = option("2-5", "MIN-MAX", "Speakers of one conversation, or one number."),
+    seconds: float = option(
+        60.0, "SECONDS", "Length, about; without --turns, speech is never used twice.", min=5.0
+    ),
+    overlap: float | None = option(
+        None,
+        "SHARE",
+        "Share of speech in which two speak, where turns are drawn.",
+        min=0.0,
+        max=0.5,
+        show_default=str(OVERLAP),
+    ),
+    scene: list[str] | None = option(
+        None,
+        "headsets|table|close|telephone",
+        "How replayed talk is heard; may repeat.",
+        show_default="all of them",
+    ),
+    rooms: Path | None = option(
+        None, "DIR", "Measured responses for replayed talk.", show_default="synthetic"
+    ),
+    noise: list[Path] | None = option(
+        None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic"
+    ),
+    split: str | None = option(None, "NAME", "Split of the speakers.tsv.", show_default="all"),
     seed: SeedOption = 0,
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""

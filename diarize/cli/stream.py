@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,6 +15,11 @@ from diarize.cli.options import (
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
+    argument,
+    count,
+    flag,
+    option,
+    seconds,
 )
 from diarize.errors import InputError
 
@@ -30,124 +35,78 @@ RATE = 16_000  # Hz
 # The defaults and ranges are those of the library; a test compares them, since importing it here
 # would slow `--help` down.
 def stream(
-    audio: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE|-",
-            help="A recording, which is played; -: raw samples on standard input.",
-            show_default="-",
-        ),
-    ] = "-",
-    rate: Annotated[
-        int | None,
-        typer.Option(
-            metavar="HZ",
-            min=1000,
-            max=384_000,
-            help="Of raw samples, or of the microphone.",
-            show_default="16000",
-        ),
-    ] = None,
-    sample_format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="u8|s8|s16|s32|f32|f64",
-            help="Raw samples: unsigned, signed, float; bits; little-endian.",
-            show_default="s16",
-        ),
-    ] = None,
-    channels: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=1024,
-            help="Channels of raw samples, which are mixed down.",
-            show_default="1",
-        ),
-    ] = None,
-    speed: Annotated[
-        str,
-        typer.Option(metavar="N|max", help="How many times its own speed a file is played at."),
-    ] = "1",
-    microphone: Annotated[
-        bool,
-        typer.Option("--microphone", help="Listen to the default microphone until Ctrl-C."),
-    ] = False,
-    latency: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            max=60.0,
-            help="From sound to line, at most; from 0.8 on, at low rates from more. Below 1.3 "
-            "the network hears less of what follows.",
-        ),
-    ] = 2.0,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="jsonl|rttm",
-            help="Of the lines on standard output; rttm has what was said live, and no more.",
-            show_default="jsonl; on a terminal a live view",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where the final result goes: in the format of its ending, as `run` writes it, "
-            "else RTTM.",
-        ),
-    ] = None,
-    refine: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=5.0,
-            help="Every so often cluster all that was heard anew, and settle what is older.",
-            show_default="at the end",
-        ),
-    ] = None,
-    refine_backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Clustering that settles; see `diarize backends`.")
-    ] = "ckm",
-    num_speakers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Number of speakers that are settled.", show_default="inferred"
-        ),
-    ] = None,
-    min_speakers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Fewest of them.", show_default="1")
-    ] = None,
-    max_speakers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Most of them.", show_default="20")
-    ] = None,
+    audio: str = argument(
+        "-",
+        "FILE|-",
+        "A recording, which is played; -: raw samples on standard input.",
+        show_default="-",
+    ),
+    rate: int | None = option(
+        None,
+        "HZ",
+        "Of raw samples, or of the microphone.",
+        min=1000,
+        max=384_000,
+        show_default="16000",
+    ),
+    sample_format: str | None = option(
+        None,
+        "u8|s8|s16|s32|f32|f64",
+        "Raw samples: unsigned, signed, float; bits; little-endian.",
+        show_default="s16",
+    ),
+    channels: int | None = count(
+        None, "Channels of raw samples, which are mixed down.", max=1024, show_default="1"
+    ),
+    speed: str = option("1", "N|max", "How many times its own speed a file is played at."),
+    microphone: bool = flag("--microphone", "Listen to the default microphone until Ctrl-C."),
+    latency: float = seconds(
+        2.0,
+        "From sound to line, at most; from 0.8 on, at low rates from more. Below 1.3 the network "
+        "hears less of what follows.",
+        max=60.0,
+    ),
+    format: str | None = option(
+        None,
+        "jsonl|rttm",
+        "Of the lines on standard output; rttm has what was said live, and no more.",
+        show_default="jsonl; on a terminal a live view",
+    ),
+    out: Path | None = option(
+        None,
+        "FILE",
+        "Where the final result goes: in the format of its ending, as `run` writes it, else RTTM.",
+    ),
+    refine: float | None = option(
+        None,
+        "SECONDS",
+        "Every so often cluster all that was heard anew, and settle what is older.",
+        min=5.0,
+        show_default="at the end",
+    ),
+    refine_backend: str = option("ckm", "NAME", "Clustering that settles; see `diarize backends`."),
+    num_speakers: int | None = count(
+        None, "Number of speakers that are settled.", show_default="inferred"
+    ),
+    min_speakers: int | None = count(None, "Fewest of them.", show_default="1"),
+    max_speakers: int | None = count(None, "Most of them.", show_default="20"),
     max_set_size: MaxSetSizeOption = 2,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-p", metavar="NAME=VALUE", help="Option of the live clustering, `links`; may repeat."
-        ),
-    ] = None,
-    vad: Annotated[
-        str,
-        typer.Option(
-            metavar="network|silero",
-            help="What finds speech: the network, which hears also how many speak, or silero-vad.",
-        ),
-    ] = "network",
-    vad_threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            min=0.0,
-            max=1.0,
-            help="Probability from which on it is speech.",
-            show_default="network 0.4, silero 0.1",
-        ),
-    ] = None,
+    param: list[str] | None = option(
+        None, "NAME=VALUE", "Option of the live clustering, `links`; may repeat.", "-p"
+    ),
+    vad: str = option(
+        "network",
+        "network|silero",
+        "What finds speech: the network, which hears also how many speak, or silero-vad.",
+    ),
+    vad_threshold: float | None = option(
+        None,
+        "P",
+        "Probability from which on it is speech.",
+        min=0.0,
+        max=1.0,
+        show_default="network 0.4, silero 0.1",
+    ),
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from diarize.cli.options import count, flag, option
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,83 +23,45 @@ def _train() -> None:
 
 @app.command()
 def embedding(
-    speech: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="DIR",
-            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker; "
-            "may repeat.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Voices, checkpoint, model.safetensors go here.")
-    ],
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split to train on.", show_default="all")
-    ] = None,
-    dev_split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Split to report on; the weights that are best there are kept.",
-            show_default="none: the last weights",
-        ),
-    ] = None,
-    pool: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CORPUS", help="Report corpora that begin so together; may repeat."),
-    ] = None,
-    unlabelled: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="More single-speaker files, without names.")
-    ] = None,
-    rooms: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Measured responses of rooms.", show_default="synthetic"),
-    ] = None,
-    noise: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
-        ),
-    ] = None,
-    teacher: Annotated[
-        bool,
-        typer.Option("--teacher", help="Pull f towards Resemblyzer's vectors (extra `teacher`)."),
-    ] = False,
-    shifts: Annotated[
-        bool,
-        typer.Option(
-            "--shifts", help="More voices by shifts of formants and pitch (extra `shifts`)."
-        ),
-    ] = False,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Weights to begin with: a model's name or file.",
-            show_default="drawn ones",
-        ),
-    ] = None,
-    max_set_size: Annotated[
-        int, typer.Option(metavar="D", min=1, max=3, help="Most voices at one time; 1: f alone.")
-    ] = 3,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 20_000,
-    cooldown: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Last steps, in which the rate falls.")
-    ] = 4_000,
-    rate: Annotated[float, typer.Option(metavar="R", min=0.0, help="Learning rate.")] = 1.5e-3,
-    every: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
-    ] = 1_000,
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Processes that make mixtures.")
-    ] = 1,
-    until: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
-    ] = None,
-    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train.")] = "cpu",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and mixtures.")] = 0,
+    speech: list[Path] = option(
+        ...,
+        "DIR",
+        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
+    ),
+    out: Path = option(..., "DIR", "Voices, checkpoint, model.safetensors go here."),
+    split: str | None = option(None, "NAME", "Split to train on.", show_default="all"),
+    dev_split: str | None = option(
+        None,
+        "NAME",
+        "Split to report on; the weights that are best there are kept.",
+        show_default="none: the last weights",
+    ),
+    pool: list[str] | None = option(
+        None, "CORPUS", "Report corpora that begin so together; may repeat."
+    ),
+    unlabelled: Path | None = option(None, "DIR", "More single-speaker files, without names."),
+    rooms: Path | None = option(
+        None, "DIR", "Measured responses of rooms.", show_default="synthetic"
+    ),
+    noise: list[Path] | None = option(
+        None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic"
+    ),
+    teacher: bool = flag("--teacher", "Pull f towards Resemblyzer's vectors (extra `teacher`)."),
+    shifts: bool = flag(
+        "--shifts", "More voices by shifts of formants and pitch (extra `shifts`)."
+    ),
+    start: str | None = option(
+        None, "MODEL", "Weights to begin with: a model's name or file.", show_default="drawn ones"
+    ),
+    max_set_size: int = option(3, "D", "Most voices at one time; 1: f alone.", min=1, max=3),
+    steps: int = count(20_000, "Steps in all."),
+    cooldown: int = option(4_000, "N", "Last steps, in which the rate falls.", min=0),
+    rate: float = option(1.5e-3, "R", "Learning rate.", min=0.0),
+    every: int = count(1_000, "Steps between two checkpoints."),
+    workers: int = option(1, "N", "Processes that make mixtures.", min=0),
+    until: int | None = count(None, "Stop before this step, to go on later."),
+    device: str = option("cpu", "auto|cpu|cuda", "Where to train."),
+    seed: int = option(0, "N", "Of weights and mixtures.", min=0),
 ) -> None:
     """Train f and g on mixtures made on the fly; run again to go on after an interruption.
 
@@ -161,72 +124,41 @@ def _report(
 
 @app.command()
 def activity(
-    speech: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="DIR",
-            help="Single-speaker speech: with a speakers.tsv, or one folder for each speaker; "
-            "may repeat.",
-        ),
-    ],
-    turns: Annotated[
-        list[str],
-        typer.Option(
-            metavar="DIR[:K/N]",
-            help="Replay the talk in these RTTM files, K/N: of one part of them; may repeat, and "
-            "what is named twice comes twice as often.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", help="Voices, shards, checkpoint, activity.safetensors go here."
-        ),
-    ],
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split to train on.", show_default="all")
-    ] = None,
-    dev_split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Split to report on; the weights that are best there are kept.",
-            show_default="none: the last weights",
-        ),
-    ] = None,
-    dev_turns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DIR[:K/N]", help="The talk to report on; may repeat.", show_default="none"
-        ),
-    ] = None,
-    rooms: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Measured responses of rooms.", show_default="synthetic"),
-    ] = None,
-    noise: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR", help="Recordings of noise; may repeat.", show_default="synthetic"
-        ),
-    ] = None,
-    start: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Weights to begin with.", show_default="drawn ones"),
-    ] = None,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps in all.")] = 4_500,
-    every: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps between two checkpoints.")
-    ] = 100,
-    workers: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Processes that render replayed talk.")
-    ] = 1,
-    until: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Stop before this step, to go on later."),
-    ] = None,
-    device: Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to train.")] = "cpu",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights and talk.")] = 0,
+    speech: list[Path] = option(
+        ...,
+        "DIR",
+        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
+    ),
+    turns: list[str] = option(
+        ...,
+        "DIR[:K/N]",
+        "Replay the talk in these RTTM files, K/N: of one part of them; may repeat, and what is "
+        "named twice comes twice as often.",
+    ),
+    out: Path = option(..., "DIR", "Voices, shards, checkpoint, activity.safetensors go here."),
+    split: str | None = option(None, "NAME", "Split to train on.", show_default="all"),
+    dev_split: str | None = option(
+        None,
+        "NAME",
+        "Split to report on; the weights that are best there are kept.",
+        show_default="none: the last weights",
+    ),
+    dev_turns: list[str] | None = option(
+        None, "DIR[:K/N]", "The talk to report on; may repeat.", show_default="none"
+    ),
+    rooms: Path | None = option(
+        None, "DIR", "Measured responses of rooms.", show_default="synthetic"
+    ),
+    noise: list[Path] | None = option(
+        None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic"
+    ),
+    start: Path | None = option(None, "FILE", "Weights to begin with.", show_default="drawn ones"),
+    steps: int = count(4_500, "Steps in all."),
+    every: int = count(100, "Steps between two checkpoints."),
+    workers: int = option(1, "N", "Processes that render replayed talk.", min=0),
+    until: int | None = count(None, "Stop before this step, to go on later."),
+    device: str = option("cpu", "auto|cpu|cuda", "Where to train."),
+    seed: int = option(0, "N", "Of weights and talk.", min=0),
 ) -> None:
     """Train the network that hears how many speak; run again to go on after an interruption."""
     from diarize.cli.messages import note

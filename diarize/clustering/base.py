@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +14,10 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.composition import Compose, count_sets, most_speakers
+from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
-from diarize.sets import SpeakerSets
+from diarize.sets import Speakers, SpeakerSets
 
 Rows = Float[np.ndarray, "n p"]
 
@@ -193,6 +194,15 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def fit_predict(self, X: Any, y: Any = None, **links: Any) -> Int64[np.ndarray, " n"]:
         """`labels_` after `fit`."""
         return self.fit(X, y, **links).labels_
+
+    def speakers(self) -> Speakers:
+        """Who was found, for what comes after a fit; where the truth was told, so are the sets."""
+        return Speakers(
+            self.centroids_,
+            partial(compose_sets, self.compose),
+            int(self.max_set_size) if self.finds_overlap else 1,
+            self.sets_ if self.needs_truth else None,
+        )
 
     def _check_options(self) -> None:
         """Raise ValueError for values of options that cannot be used.

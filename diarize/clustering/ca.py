@@ -18,9 +18,10 @@ from diarize.clustering.base import (
     SpeakerBounds,
 )
 from diarize.clustering.gcr import GCR, most_base_clusters
-from diarize.clustering.geometry import cluster_means, squared_distances
+from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import cut, ward_tree
 from diarize.clustering.selection import Criterion
+from diarize.sets import squared_distances
 
 KNOWN_SIGMA, SIGMA_SHARE = 0.1, 0.1
 """sigma of unit vectors whose scatter is known, and of other rows as a share of their variance."""

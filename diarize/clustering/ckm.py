@@ -21,12 +21,12 @@ from diarize.clustering.base import (
     warn_not_converged,
 )
 from diarize.clustering.composition import enumerate_sets
-from diarize.clustering.geometry import lie_on_sphere, to_sphere
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.nearest import Nearest
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, to_sphere
 from diarize.threads import one_blas_thread
 
 FINALISTS = 8

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import combinations
 from math import comb
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +16,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from diarize.clustering.geometry import UNIT_TOLERANCE
 from diarize.sets import SpeakerSets
+from diarize.sets import enumerate_sets as enumerate_sets
 
 Compose = Callable[[Any, Any], Any]
 """g: two arrays (or tensors) of shape (m, p) -> (m, p), symmetric, row by row."""
@@ -47,19 +47,6 @@ STEP64 = 1e-6
 
 STEP32 = 5e-3
 """The same for a narrower g, whose rounding the difference must rise above."""
-
-
-def enumerate_sets(n_speakers: int, max_set_size: int) -> Bool[np.ndarray, "m k"]:
-    """All sets of 1 to `max_set_size` of k speakers: by size, then in lexicographic order."""
-    members = [
-        chosen
-        for size in range(1, min(max_set_size, n_speakers) + 1)
-        for chosen in combinations(range(n_speakers), size)
-    ]
-    sets = np.zeros((len(members), n_speakers), dtype=bool)
-    for row, chosen in enumerate(members):
-        sets[row, list(chosen)] = True
-    return sets
 
 
 def count_sets(n_speakers: int, max_set_size: int) -> int:

@@ -22,9 +22,10 @@ from diarize.clustering.base import (
 )
 from diarize.clustering.constraints import Constraints
 from diarize.clustering.gcr import GCR
-from diarize.clustering.geometry import cluster_means, lie_on_sphere, squared_distances
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.merging import coarser, merges
 from diarize.clustering.selection import Criterion
+from diarize.sets import squared_distances
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice

@@ -24,11 +24,11 @@ from diarize.clustering.composition import (
     enumerate_sets,
     most_speakers,
 )
-from diarize.clustering.geometry import cluster_means, squared_distances
+from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import Nearest
 from diarize.clustering.selection import Criterion
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, squared_distances
 
 Sets = Bool[np.ndarray, "m k"]
 Distances = Float64[np.ndarray, "k m"]

@@ -1,9 +1,11 @@
-"""Vectors: their means, their lengths, and how far they are from each other."""
+"""Means of clusters, on the sphere where the rows lie on it."""
 
 from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
+
+from diarize.sets import to_sphere
 
 UNIT_TOLERANCE = 1e-3
 """How far the norm of a unit vector may be from 1: wide enough for half precision."""
@@ -26,22 +28,3 @@ def lie_on_sphere(rows: Float[np.ndarray, "n p"]) -> bool:
     """Are all rows unit vectors, up to the rounding of half precision?"""
     lengths = np.sqrt(np.einsum("np,np->n", rows, rows))
     return len(rows) > 0 and bool((np.abs(lengths - 1) < UNIT_TOLERANCE).all())
-
-
-def to_sphere(vectors: Float64[np.ndarray, "*b p"]) -> Float64[np.ndarray, "*b p"]:
-    """Unit vectors of the same directions; a zero vector stays."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def squared_distances(
-    rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "*b m p"]
-) -> Float64[np.ndarray, "*b n m"]:
-    """Squared Euclidean distances of all rows from all centers, none below zero.
-
-    A composition that is undefined is infinitely far.
-    """
-    rows = rows.astype(np.float64, copy=False)
-    squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
-    squares -= 2 * (rows @ centers.swapaxes(-1, -2))
-    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))

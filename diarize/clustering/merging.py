@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from diarize.clustering.geometry import squared_distances, to_sphere
+from diarize.sets import squared_distances, to_sphere
 
 BLOCK = 512
 """Rows whose distances are computed in one matrix product."""

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
-from diarize.clustering.geometry import cluster_means, lie_on_sphere, to_sphere
-from diarize.sets import SpeakerSets
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
+from diarize.sets import SpeakerSets, to_sphere
 
 
 class Oracle(Clusterer):

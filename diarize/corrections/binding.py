@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float64
 
 from diarize.corrections.claims import Corrections
 from diarize.sets import SpeakerSets
+from diarize.timeline import Trellis
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,12 @@ class Binding:
     forbidden: Bool[np.ndarray, "n k"]
 
     @classmethod
-    def free(cls, n_cells: int, n_speakers: int) -> Binding:
-        """Nothing is known."""
-        nothing = np.zeros((n_cells, n_speakers), bool)
-        return cls(nothing, nothing)
-
-    @classmethod
     def of(
-        cls, corrections: Corrections, cells: Float64[np.ndarray, "n 2"], names: Sequence[str]
+        cls,
+        corrections: Corrections,
+        cells: Float64[np.ndarray, "n 2"],
+        names: Sequence[str],
+        unheard: Bool[np.ndarray, " n"],
     ) -> Binding:
         """What corrections say of cells, none of which holds one of their borders.
 
@@ -40,9 +39,9 @@ class Binding:
             corrections: claims.
             cells: sorted disjoint stretches of time, seconds.
             names: of the speakers.
+            unheard: in which of the cells nobody is heard but who is said to be.
         """
-        binding = cls.free(len(cells), len(names))
-        required, forbidden = binding.required.copy(), binding.forbidden.copy()
+        required, forbidden = np.zeros((2, len(cells), len(names)), bool)  # (n, k) both
         middles = cells.mean(axis=1)
         for claim in corrections.claims:
             inside = slice(*np.searchsorted(middles, [claim.start, claim.end]))
@@ -51,22 +50,12 @@ class Binding:
                     required[inside, speaker] = True
                 if claim.silences(name):
                     forbidden[inside, speaker] = True
-        return cls(required, forbidden)
-
-    def holding_nobody_else(self, cells: Bool[np.ndarray, " n"]) -> Binding:
-        """The same, and only those who are required in some of the cells."""
-        return Binding(self.required, self.forbidden | (cells[:, None] & ~self.required))
+        return cls(required, forbidden | (unheard[:, None] & ~required))
 
     @property
     def told(self) -> Bool[np.ndarray, " n"]:
         """Of which cells anything is known."""
         return (self.required | self.forbidden).any(axis=1)
-
-    @property
-    def alike(self) -> Bool[np.ndarray, " _"]:
-        """Whether the same is known of a cell and of the one after it."""
-        known = np.concatenate([self.required, self.forbidden], axis=1)
-        return (known[1:] == known[:-1]).all(axis=1)
 
     def states(self, sets: SpeakerSets) -> SpeakerSets:
         """The sets, and after them those that only cells may have of which something is known.
@@ -78,27 +67,28 @@ class Binding:
         added = [row for row in required if row.tobytes() not in known]
         return SpeakerSets(np.concatenate([sets.membership, *(row[None] for row in added)]))
 
-    def forbid(
-        self, costs: Float64[np.ndarray, "n m"], states: SpeakerSets, largest: int
-    ) -> Float64[np.ndarray, "n m"]:
-        """Make infinitely dear what is excluded, so that each cell can be what it must be.
+    def bind(self, trellis: Trellis, largest: int) -> Trellis:
+        """Bring what is known into a trellis, so that each cell can only be what it must be.
 
         Args:
-            costs: of each state in each cell.
-            states: those that `states` gave.
+            trellis: of the same cells, and the states of `states`.
             largest: size of the largest set that is not required.
         """
-        told = np.flatnonzero(self.told)
-        if not len(told):
-            return costs
-        bound = costs.copy()
-        special = (states.sizes == 0) | (states.sizes > largest)
-        bound[:, special] = np.inf
+        states, told = trellis.states, self.told
+        special = (states.sizes == 0) | (states.sizes > largest)  # (m,)
         held = states.membership.astype(np.float32)
         required, forbidden = (x[told].astype(np.float32) for x in (self.required, self.forbidden))
-        fits = (required @ (1 - held).T == 0) & (forbidden @ held.T == 0)
+        fits = (required @ (1 - held).T == 0) & (forbidden @ held.T == 0)  # (told, m)
         fits[:, special] &= states.sizes[special] == required.sum(axis=1)[:, None]
         nobody = states.sizes == 0
         fits[:, nobody] &= ~fits[:, ~nobody].any(axis=1)[:, None]  # only where nothing else is left
-        bound[told] = np.where(fits, costs[told], np.inf)
-        return bound
+        possible = np.tile(~special, (len(told), 1))  # (n, m)
+        possible[told] = fits
+        known = np.concatenate([self.required, self.forbidden], axis=1)  # (n, 2 k)
+        return replace(
+            trellis,
+            prior=np.where(possible, trellis.prior, np.inf),
+            movable=(known[1:] == known[:-1]).all(axis=1),
+            settled=told,
+            certain=self.required,
+        )

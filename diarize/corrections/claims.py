@@ -95,12 +95,14 @@ class Corrections:
             open_claims.append(claim)
 
     @classmethod
-    def of(cls, annotation: Annotation) -> Corrections:
-        """Read the labels of an annotation: `name`, `!name` or `ONLY:name`.
+    def of(cls, annotation: Annotation | None) -> Corrections:
+        """Read the labels of an annotation: `name`, `!name` or `ONLY:name`; of None: no claims.
 
         Raises:
             InputError: a label without a name, or stretches that contradict each other.
         """
+        if annotation is None:
+            return cls()
         return cls(
             tuple(
                 Claim.parse(float(segment.start), float(segment.end), str(label))
@@ -133,11 +135,6 @@ class Corrections:
     def names(self) -> list[str]:
         """Who is heard at some time, by first appearance."""
         return list(dict.fromkeys(claim.name for claim in self.claims if claim.speaks))
-
-    @property
-    def speech(self) -> Float64[np.ndarray, "m 2"]:
-        """Where somebody is heard: sorted regions that do not touch, seconds."""
-        return regions_of(_timeline([claim for claim in self.claims if claim.speaks]))
 
     @property
     def borders(self) -> Float64[np.ndarray, " b"]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float32, Float64, Int64
 
 from diarize.corrections.claims import RESOLUTION, Corrections, Kind
-from diarize.sets import SpeakerSets
+from diarize.sets import Speakers
 
 
 def window_links(
@@ -41,16 +42,31 @@ def _pairs(pairs: list[tuple[int, int]]) -> Int64[np.ndarray, "_ 2"]:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def carry_names(before: SpeakerSets, names: Mapping[int, str], now: SpeakerSets) -> dict[int, str]:
-    """Call the speakers of a clustering as those of another one with whom they share most windows.
+def relink(
+    estimator: Any,
+    names: Mapping[int, str],
+    corrections: Corrections,
+    windows: Float64[np.ndarray, "w 2"],
+    vectors: Float32[np.ndarray, "w p"],
+) -> tuple[Speakers, dict[int, str]]:
+    """Cluster anew with links between corrected windows, where a clustering takes links.
 
     Args:
-        before: the clustering whose speakers have names.
-        names: of these.
-        now: the other clustering of the same windows.
-    """
-    from scipy.optimize import linear_sum_assignment
+        estimator: the clustering, fitted to the windows.
+        names: what its speakers are called.
+        corrections: claims.
+        windows: begin and end of each, seconds.
+        vectors: of the windows.
 
-    shared = before.membership.T.astype(np.int64) @ now.membership.astype(np.int64)
-    pairs = zip(*linear_sum_assignment(-shared), strict=True)
-    return {int(b): names[int(a)] for a, b in pairs if shared[a, b] and int(a) in names}
+    Returns:
+        The speakers, and what they are called: each as the one before with whom he shares most
+        windows.
+    """
+    from sklearn.base import clone
+
+    must, cannot = window_links(corrections, windows)
+    if not estimator.takes_links or not (len(must) or len(cannot)):
+        return estimator.speakers(), dict(names)
+    again = clone(estimator).fit(vectors, must_link=must, cannot_link=cannot)
+    pairs = estimator.sets_.matched(again.sets_).items()
+    return again.speakers(), {now: names[before] for before, now in pairs if before in names}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from diarize.clustering.composition import Compose
-from diarize.clustering.geometry import squared_distances, to_sphere
 from diarize.corrections.claims import Corrections
 from diarize.errors import InputError
+from diarize.sets import Speakers, squared_distances, to_sphere
 
 REACH = 0.7  # seconds to each side of a cell's middle that its window hears
 
@@ -21,29 +19,18 @@ JOIN = 0.5  # seconds for which a new name must be heard in a further cluster to
 
 
 @dataclass(frozen=True)
-class CorrectedSpeakers:
-    """Speakers in the form of a fitted clustering, of which the decoding needs no more.
+class Corrected:
+    """Speakers whom corrections have named, joined and founded.
 
     Attributes:
         names: of the speakers; None: one who has none yet.
-        clusters: which clusters each of them is; none for one whom corrections founded.
-        centroids_: of the speakers.
-        compose: g.
-        max_set_size: size of the largest set that the decoding finds by itself.
-        finds_overlap: whether it finds sets of more than one.
+        clusters: which speakers of the clustering each of them is; none for one who is new.
+        speakers: where they lie.
     """
 
     names: tuple[str | None, ...]
     clusters: tuple[list[int], ...]
-    centroids_: Float64[np.ndarray, "k p"]
-    compose: Compose | None
-    max_set_size: int
-    finds_overlap: bool
-
-    @property
-    def n_speakers_(self) -> int:
-        """How many speakers there are."""
-        return len(self.names)
+    speakers: Speakers
 
 
 def evidence(
@@ -74,11 +61,11 @@ def correct_speakers(
     corrections: Corrections,
     cells: Float64[np.ndarray, "n 2"],
     vectors: Float64[np.ndarray, "n p"],
-    estimator: Any,
+    speakers: Speakers,
     before: Mapping[int, str],
     least: int,
     most: int | None,
-) -> CorrectedSpeakers:
+) -> Corrected:
     """Find the speakers whom corrections name among those of a clustering.
 
     A name that the result without corrections has means that speaker. The other names are new;
@@ -90,7 +77,7 @@ def correct_speakers(
         corrections: claims.
         cells: sorted disjoint stretches of time, none of which holds a border of claims, seconds.
         vectors: unit vectors of the cells' windows.
-        estimator: a fitted clustering.
+        speakers: those of the clustering.
         before: what the result without corrections calls its speakers.
         least: fewest speakers, for which speakers are left apart.
         most: largest number of speakers, to which speakers without a correction are joined with
@@ -104,28 +91,24 @@ def correct_speakers(
         raise InputError(
             f"corrections name {len(names)} people, but there are at most {most} speakers"
         )
-    known = evidence(corrections, cells, names)
-    k = estimator.n_speakers_
+    known = evidence(corrections, cells, names)  # (names, n)
+    clusters, k = speakers.centroids, len(speakers)
     votes = np.zeros((len(names), k))  # seconds
     nearest = np.full(len(cells), -1)
     if k:
-        nearest = squared_distances(vectors, estimator.centroids_).argmin(axis=1)
-        votes = known @ (nearest[:, None] == np.arange(k))
-    fresh = np.array([name not in before.values() for name in names], bool)
+        nearest = squared_distances(vectors, clusters).argmin(axis=1)  # (n,)
+        votes = known @ (nearest[:, None] == np.arange(k))  # (names, k)
+    fresh = np.array([name not in before.values() for name in names], bool)  # (names,)
     groups = _join(_assign(votes, names, before), votes, fresh, least)
-    named = groups[: len(names)]
-    centroids = _informed(known, fresh, named, nearest, vectors, estimator.centroids_)
-    centroids += [estimator.centroids_[c] for (c,) in groups[len(names) :]]
-    found = np.reshape(centroids, (len(groups), vectors.shape[1]))
+    centroids = _informed(known, fresh, groups[: len(names)], nearest, vectors, clusters)
+    centroids += [clusters[c] for (c,) in groups[len(names) :]]
+    found = np.reshape(centroids, (len(groups), vectors.shape[1]))  # (groups, p)
     labels = [*names, *(before.get(c) for (c,) in groups[len(names) :])]
     kept = _nearest_joined(found, len(names), most)
-    return CorrectedSpeakers(
+    return Corrected(
         tuple(labels[s] for s in kept),
         tuple(groups[s] for s in kept),
-        found[kept],
-        estimator.compose,
-        estimator.max_set_size,
-        estimator.finds_overlap,
+        replace(speakers, centroids=found[kept], told=None),
     )
 
 

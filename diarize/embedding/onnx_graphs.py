@@ -1,6 +1,7 @@
 """f and g as ONNX graphs, for those who run them without torch.
 
-The graphs are written out here rather than traced: traced, f would take windows of one length only.
+The graphs are written out here: traced, f would take windows of one length only, and the exporter
+of torch 2.13 gives up on an LSTM over a free number of steps (and needs onnxscript).
 """
 
 from __future__ import annotations

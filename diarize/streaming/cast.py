@@ -8,13 +8,13 @@ only where they lie far from all sets of these: somebody who came later.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
-from diarize.clustering.geometry import squared_distances
 from diarize.clustering.links import LiveCluster
+from diarize.sets import Speakers, squared_distances
 
 MIN_LIVE = 4  # windows that a cluster must have before it is taken for a speaker
 NOVEL = 0.7  # squared distance from all sets of settled speakers from which a voice is another
@@ -26,12 +26,11 @@ class Cast:
     """The clusters among which is decoded, each with an id that lasts.
 
     Args:
-        compose: g; not used where `max_set_size` is 1.
-        max_set_size: most speakers at one instant.
+        nobody: no speakers yet, but where sets of them would lie.
     """
 
-    def __init__(self, compose: Compose | None, max_set_size: int) -> None:
-        self._compose, self._max_set_size = compose, max_set_size
+    def __init__(self, nobody: Speakers) -> None:
+        self._nobody = nobody
         self._settled: list[LiveCluster] = []
         self._ids: dict[str, int] = {}  # of the speakers that were settled
         self._places: Float64[np.ndarray, "m p"] | None = None  # of their sets
@@ -59,8 +58,8 @@ class Cast:
             self._ids.setdefault(name, -1 - len(self._ids))
         self._settled = [LiveCluster(self._ids[name], 0, place) for name, place in voices.items()]
         if self._settled:
-            sets = enumerate_sets(len(voices), self._max_set_size)
-            self._places = compose_sets(self._compose, np.stack([*voices.values()]), sets)
+            speakers = replace(self._nobody, centroids=np.stack([*voices.values()]))
+            self._places = speakers.places(speakers.sets())  # (m, p)
 
     def of(self, clusters: Sequence[LiveCluster]) -> list[LiveCluster]:
         """Who can be heard, given the clusters of `links`; somebody, if there are any.

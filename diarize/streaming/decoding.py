@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, VoiceCounts
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
-from diarize.clustering.geometry import squared_distances
+from diarize.clustering.composition import most_speakers
 from diarize.clustering.links import LiveCluster
-from diarize.refinement import count_costs, cut_by_counts
-from diarize.sets import SpeakerSets
+from diarize.sets import Speakers, SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import TimelineOptions, cut_cells, decode, turns
+from diarize.timeline import TimelineOptions, Trellis
+from diarize.timeline.borders import move_borders
+from diarize.timeline.paths import best_path
+from diarize.timeline.turns import turns
 
 Ids = frozenset[int]
 
@@ -25,20 +28,17 @@ IMPOSSIBLE = 1e6  # cost of what was decided otherwise; squared distances are at
 class LiveDecoder:
     """Decides who speaks, a little at a time; what it has said, it does not change.
 
-    The states are the sets of the live clusters, the costs as in `diarize.refinement.refine`. Each
+    The states are the sets of the live clusters, the costs those of a whole recording. Each
     decision rests on all windows that are there, also those behind it.
 
     Args:
-        compose: g; not used where `max_set_size` is 1.
-        max_set_size: most speakers at one instant.
+        nobody: no speakers yet, but where sets of them would lie.
         options: as of a whole recording's timeline.
-        dimension: of the vectors.
     """
 
-    def __init__(
-        self, compose: Compose | None, max_set_size: int, options: TimelineOptions, dimension: int
-    ) -> None:
-        self._compose, self._max_set_size, self._options = compose, max_set_size, options
+    def __init__(self, nobody: Speakers, options: TimelineOptions) -> None:
+        self._nobody, self._options = nobody, options
+        dimension = nobody.centroids.shape[1]
         self._cells = np.zeros((0, 2))
         self._vectors = np.zeros((0, dimension))
         self._counts = np.zeros((0, MOST + 1), np.float32)  # of voices, every 20 ms
@@ -60,12 +60,13 @@ class LiveDecoder:
 
     def know(self, clusters: list[LiveCluster]) -> None:
         """Decode among these from now on; at least one, the first ones where there are many."""
-        chosen = clusters[: most_speakers(len(clusters), self._max_set_size, MOST_STATES)]
+        chosen = clusters[: most_speakers(len(clusters), self._nobody.largest, MOST_STATES)]
         chosen.sort(key=lambda cluster: cluster.id)
         self._ids = tuple(cluster.id for cluster in chosen)
-        self._states = SpeakerSets(enumerate_sets(len(chosen), self._max_set_size))
-        centroids = np.stack([cluster.centroid for cluster in chosen])
-        self._places = compose_sets(self._compose, centroids, self._states.membership)
+        centroids = np.stack([cluster.centroid for cluster in chosen])  # (k, p)
+        speakers = replace(self._nobody, centroids=centroids)
+        self._states = speakers.sets()
+        self._places = speakers.places(self._states)  # (m, p)
 
     def decide(self, until: float) -> list[tuple[float, float, Ids]]:
         """Say who speaks between the last decision and `until`.
@@ -81,9 +82,8 @@ class LiveDecoder:
             self._forget()
             return []
         voices = VoiceCounts(self._first * INSTANT, self._counts) if len(self._counts) else None
-        costs = squared_distances(self._vectors, self._places) + count_costs(
-            self._cells, self._states, self._options, voices
-        )
+        trellis = Trellis.of(self._cells, self._vectors, self._states, voices, self._options)
+        costs = trellis.costs(self._places)  # (n, m)
         sets = self._sets()
         states = {ids: state for state, ids in enumerate(sets)}
         bound = costs.copy()
@@ -92,11 +92,9 @@ class LiveDecoder:
             if state is not None:
                 bound[row] = IMPOSSIBLE
                 bound[row, state] = 0.0
-        path = decode(self._cells, bound, self._states, self._options)
-        spoken_by = self._states[path]
-        cells = cut_cells(self._cells, costs, path)
-        cells = cut_by_counts(cells, self._cells, spoken_by, voices, None)
-        found = turns(cells, spoken_by, self._options, most=self._max_set_size)
+        path = best_path(self._cells, bound, self._states, self._options)  # (n,)
+        cells = move_borders(trellis, costs, path)
+        found = turns(cells, self._states[path], self._options, most=self._nobody.largest)
         spoken = [(b, e, self._ids[speaker]) for b, e, speaker in found]
         n = int(np.searchsorted(self._cells[:, 1], self.until + 1e-9))
         self._decided += [sets[state] for state in path[len(self._decided) : n]]

@@ -18,13 +18,13 @@ from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.clustering.links import Links
 from diarize.errors import InputError
+from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.streaming.cast import Cast
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
-from diarize.streaming.settling import shared_seconds
 from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn
 from diarize.streaming.windows import Cell, Frames, Lane, embed
@@ -127,11 +127,8 @@ class StreamingDiarizer:
         self._links: Links = clustering.make("links", **common, **given)
         # Options that cannot be used are refused now, not with the first window.
         nothing = np.zeros((0, self._model.config.dim), np.float32)
-        clustering.make("links", **common, **given).fit(nothing)
-        self._decoder = LiveDecoder(
-            self._model.compose, max_set_size, options, self._model.config.dim
-        )
-        self._cast = Cast(self._model.compose, max_set_size)
+        nobody = clustering.make("links", **common, **given).fit(nothing).speakers()
+        self._decoder, self._cast = LiveDecoder(nobody, options), Cast(nobody)
         self._hindsight = Hindsight(
             refine_backend,
             common | {"random_state": seed} | (given if refine_backend == "links" else {}),
@@ -227,9 +224,7 @@ class StreamingDiarizer:
         if self._annotation is None:
             self.end()
             self._hindsight.finish()
-            self._annotation = annotation_of(
-                ((turn.start, turn.end, turn.speakers) for turn in self.settled), self.uri
-            )
+            self._annotation = self._final()
         return self._annotation
 
     def live(self) -> Annotation:
@@ -238,10 +233,22 @@ class StreamingDiarizer:
 
     def speaker_map(self) -> dict[str, str | None]:
         """Of each live speaker, the final one that shares most time with it; None: none does."""
-        final = [(turn.start, turn.end, turn.speakers) for turn in self.settled]
         return {
             name: max(times, key=lambda other: (times[other], other), default=None)
-            for name, times in sorted(shared_seconds(self.said.turns, final).items())
+            for name, times in self._shared().items()
+        }
+
+    def _final(self) -> Annotation:
+        """What is settled so far, as turns."""
+        return annotation_of(((t.start, t.end, t.speakers) for t in self.settled), self.uri)
+
+    def _shared(self) -> dict[str, dict[str, float]]:
+        """Seconds that each live speaker shares with each settled one, where there are any."""
+        live, final = self.live(), self._final()
+        seconds = decompose(live, final).shared_time() / TICKS_PER_SECOND  # (live, final)
+        return {
+            name: {other: time for other, time in zip(final.labels(), row, strict=True) if time}
+            for name, row in zip(live.labels(), seconds.tolist(), strict=True)
         }
 
     def _hear(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
@@ -322,10 +329,8 @@ class StreamingDiarizer:
         """
         if not self.settled:
             return
-        final = [(turn.start, turn.end, turn.speakers) for turn in self.settled]
-        shared = shared_seconds(self.said.turns, final)
         ids = {name: number for number, name in self._names.items()}
-        by_id = {ids[name]: times for name, times in shared.items()}
+        by_id = {ids[name]: times for name, times in self._shared().items()}
         self._cast.settle(self._hindsight.voices, by_id)
         self._decoder.know(self._cast.of(self._links.live_clusters()))
 

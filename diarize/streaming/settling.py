@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import VoiceCounts
-from diarize.refinement import largest_set, refine
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import TimelineOptions, turns
+from diarize.timeline import TimelineOptions, Trellis, decode
 
 Stretch = tuple[float, float, tuple[str, ...]]
 
@@ -65,12 +64,14 @@ class Settler:
             Begin, end and speakers, in order; nothing where nobody speaks.
         """
         estimator = self._make(len(coarse)).fit(coarse)
-        names = self._match(estimator.sets_)
-        whole = begin == 0
-        cells, sets = refine(fine, cells, estimator, self._options, everybody=whole, voices=voices)
+        pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
+        matched = {now: self._names[before] for before, now in pairs}
+        names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker
+        speakers, whole = estimator.speakers(), begin == 0
+        trellis = Trellis.of(cells, fine, speakers.sets(), voices, self._options)
         least = self._least if whole else 0
-        heard = turns(cells, sets, self._options, least, most=largest_set(estimator))
-        found = list(by_sets(heard, begin, end))
+        heard = decode(trellis, speakers, self._options, least, everybody=whole)
+        found = list(by_sets(heard.turns, begin, end))
         settled = []
         for b, e, speakers in found:
             for speaker in sorted(speakers):
@@ -85,35 +86,3 @@ class Settler:
             if name is not None
         }
         return settled
-
-    def _match(self, sets: SpeakerSets) -> list[str | None]:
-        """Names of the present speakers; None: a new one."""
-        from scipy.optimize import linear_sum_assignment
-
-        names: list[str | None] = [None] * sets.n_speakers
-        old = self._before.membership
-        shared = old.astype(np.int64).T @ sets.membership[: len(old)].astype(np.int64)
-        for before, now in zip(*linear_sum_assignment(-shared), strict=True):
-            if shared[before, now]:
-                names[now] = self._names[before]
-        return names
-
-
-def shared_seconds(a: Iterable[Stretch], b: Iterable[Stretch]) -> dict[str, dict[str, float]]:
-    """Seconds that each speaker of `a` shares with each of `b`; both are in order of time."""
-    shared: dict[str, dict[str, float]] = {}
-    others = list(b)
-    first = 0
-    for begin, end, speakers in a:
-        while first < len(others) and others[first][1] <= begin:
-            first += 1
-        for name in speakers:
-            shared.setdefault(name, {})
-        for other_begin, other_end, other_speakers in others[first:]:
-            if other_begin >= end:
-                break
-            both = min(end, other_end) - max(begin, other_begin)
-            for name in speakers:
-                for other in other_speakers:
-                    shared[name][other] = shared[name].get(other, 0.0) + both
-    return shared

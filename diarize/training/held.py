@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE, Recording
-from diarize.diarization import Diarization
+from diarize.timeline import Diarization
 
 SUREST = 0.8
 """Least confidence of a turn that is believed."""

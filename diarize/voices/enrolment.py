@@ -11,8 +11,8 @@ import numpy as np
 from diarize.activity.counts import Activity, Hook
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
-from diarize.clustering.geometry import to_sphere
 from diarize.errors import InputError
+from diarize.sets import to_sphere
 from diarize.voices.voiceprints import Voiceprints
 
 

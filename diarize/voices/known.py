@@ -90,8 +90,8 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
         InputError: no such file, one of another model, or one in which a name like SPEAKER_00
             stands for several people.
     """
-    from diarize.clustering.geometry import to_sphere
     from diarize.formats.speakers import read_speakers
+    from diarize.sets import to_sphere
     from diarize.voices.voiceprints import ANONYMOUS, Voiceprints
 
     speakers = read_speakers(path)

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import expit, logit
 
-from diarize.clustering.geometry import to_sphere
 from diarize.clustering.merging import merges
 from diarize.scatter import Likeness
+from diarize.sets import to_sphere
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation

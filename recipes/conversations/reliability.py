@@ -7,7 +7,7 @@ CONVERSATIONS are folders that `diarize simulate` wrote. A turn is right for tha
 in which the true speaker speaks whom its speaker is matched to (one-to-one, by the time that they
 share in the recording); a turn of a speaker without a match is wrong throughout. Everything is
 inferred, and all figures are weighted by seconds. `fit` prints the constants of
-diarize/confidence.py that give the least cross-entropy.
+diarize/timeline/confidence.py that give the least cross-entropy.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ import numpy as np
 from pyannote.core import Annotation, Segment
 from scipy.optimize import minimize
 
-from diarize.confidence import calibrated, speaker_posteriors, turn_shares
 from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
-from diarize.refinement import largest_set, refine
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
-from diarize.timeline import annotate, tracks, turns
+from diarize.timeline import Trellis, decode
+from diarize.timeline.confidence import calibrated, speaker_posteriors, turn_shares
 
 SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 BINS = np.linspace(0.0, 1.0, 11)
@@ -68,19 +67,15 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     """What the decoding gives the turns of a recording, for each sharpness."""
     embedded = diarizer.embed(path)
     estimator, _ = diarizer.cluster(embedded)
-    options = diarizer.timeline
-    cells, sets = refine(embedded.fine, embedded.cells, estimator, options)
-    found = turns(cells, sets, options, most=largest_set(estimator))
+    options, speakers = diarizer.timeline, estimator.speakers()
+    trellis = Trellis.of(embedded.cells, embedded.fine, speakers.sets(), None, options)
+    found = decode(trellis, speakers, options)
     claimed = [
-        turn_shares(
-            found,
-            embedded.cells,
-            speaker_posteriors(embedded.fine, embedded.cells, sets, estimator, options, sharpness),
-        )
+        turn_shares(found.turns, embedded.cells, speaker_posteriors(found, options, sharpness))
         for sharpness in SHARPNESSES
     ]
-    keys = tracks(found)
-    right = how_right(annotate(found, embedded.uri), reference, keys)
+    keys = found.tracks
+    right = how_right(found.annotation(embedded.uri), reference, keys)
     seconds = np.array([segment.duration for segment, _ in keys])
     return Turns(seconds, np.array(right), np.stack(claimed, axis=1))
 

@@ -10,10 +10,10 @@ from pyannote.core import Annotation, Segment
 from diarize.audio import open_recording
 from diarize.batch.jobs import Job
 from diarize.batch.results import Result, write_voices
-from diarize.diarization import Diarization
 from diarize.embedding.weights import sha256
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
+from diarize.timeline import Diarization
 from diarize.voices.voiceprints import Voiceprints
 
 

@@ -12,7 +12,7 @@ import pytest
 from diarize.audio import open_recording
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Work
-from diarize.batch.workers import Progress, Workers
+from diarize.batch.workers import Workers
 
 
 def test_each_input_is_worked_on_once_whoever_dies(
@@ -25,15 +25,17 @@ def test_each_input_is_worked_on_once_whoever_dies(
     first = ""
     interrupt = signal.getsignal(signal.SIGINT)
     with Workers(work, 2) as workers:
-        for event in workers.work_on(jobs):
-            if isinstance(event, Done):
-                said[event.job.place] = event
-            elif not first:  # the process of the first one is killed while it works
-                assert isinstance(event, Progress)
-                first = event.job.place
-                (victim,) = (one for one in workers._workers if one.job == event.job)
+
+        def kill(job: Job, *_: object) -> None:
+            nonlocal first
+            if not first:  # the process of the first one is killed while it works
+                first = job.place
+                (victim,) = (one for one in workers._workers if one.job == job)
                 assert victim.process.pid is not None
                 os.kill(victim.process.pid, signal.SIGKILL)
+
+        for done in workers.work_on(jobs, kill):
+            said[done.job.place] = done
         processes = [worker.process for worker in workers._workers]
     assert not any(process.is_alive() for process in processes)
     assert signal.getsignal(signal.SIGINT) is interrupt

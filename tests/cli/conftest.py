@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import typer
 
-from diarize.cli import run_command
+from diarize.cli import app, run_command
 
 
 @pytest.fixture(autouse=True)
@@ -58,3 +59,9 @@ def run(cli: Callable[..., Result], tiny_weights: Path) -> Callable[..., Result]
         return cli("run", "--model", model, *arguments)
 
     return call
+
+
+def options_of(command: str) -> dict[str, Any]:
+    """Options and arguments of a command by name, as Typer has understood them."""
+    asked: Any = typer.main.get_command(app)
+    return {one.name: one for one in asked.commands[command].params}

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from diarize.audio import Recording
-from diarize.diarization import Diarization
 from diarize.embedding import Knowledge, load_model, save_model
+from diarize.timeline import Diarization
 from diarize.training import adaptation
 from diarize.training.held import HeldSpeech, read_spans
 

@@ -9,13 +9,12 @@ import pytest
 
 from diarize.cli.messages import (
     error,
-    explain,
     is_silent,
     note,
     show_warnings_as_notes,
     silence,
 )
-from diarize.errors import InputError, TrainingError
+from diarize.errors import InputError, TrainingError, explain
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,43 @@
-import inspect
+"""Options as help shows them, beside the library that they stand for."""
+
+from __future__ import annotations
+
+import pytest
 
 from diarize import clustering
+from diarize.cli import run_command
 from diarize.cli.options import OWN_OPTIONS
-from diarize.cli.run import run
-from diarize.cli.stream import stream
+from diarize.cli.run_options import RunOptions
 from diarize.clustering import BACKENDS
+from diarize.clustering.base import MAX_SPEAKERS
+from diarize.pipeline import STEPS, WINDOWS
+
+from .conftest import options_of
 
 
-def test_the_own_options_are_options_of_the_commands():
-    for command in (run, stream):
-        spelled = {"--" + name.replace("_", "-") for name in inspect.signature(command).parameters}
+def test_the_own_options_are_options_of_the_commands() -> None:
+    for command in ("run", "stream"):
+        spelled = {"--" + name.replace("_", "-") for name in options_of(command)}
         assert set(OWN_OPTIONS.values()) <= spelled
 
 
-def test_the_own_options_are_known_to_every_backend():
+def test_the_own_options_are_known_to_every_backend() -> None:
     for name in BACKENDS:
         assert OWN_OPTIONS.keys() <= clustering.make(name).get_params().keys()
+
+
+def test_ranges_are_those_of_the_library() -> None:
+    for option, limits in ((RunOptions.window, WINDOWS), (RunOptions.step, STEPS)):
+        assert (option.min, option.max) == limits
+    assert RunOptions.max_speakers.show_default == str(MAX_SPEAKERS)
+
+
+def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, option in options_of("run").items():
+        if name not in {"audio", "param", "preset", "reference", "help"}:
+            assert option.default is not None or isinstance(option.show_default, str), name
+    assert run_command(["run", "--help"]) == 0
+    shown = capsys.readouterr().out  # its layout depends on the version of Typer
+    for text in ("0.5<=x<=5.0", "default: 0.05", "0.0<=x<=1.0", "(inferred)"):
+        assert text in shown
+    assert "that of the model, 2.0" in " ".join(shown.replace("│", " ").split())

@@ -40,11 +40,11 @@ def test_a_bar_for_each_stage(
 ) -> None:
     seen, stream = terminal
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress("talk[1]: ") as hook:
+    with progress() as hook:
         assert hook is not None
-        hook("activity", 1.0, 4.0)
-        hook("embedding", 3.0, 4.0)
-        hook("activity", 4.0, 4.0)
+        hook("talk[1]: activity", 1.0, 4.0)
+        hook("talk[1]: embedding", 3.0, 4.0)
+        hook("talk[1]: activity", 4.0, 4.0)
     screen = shown(seen, stream)
     for text in ("talk[1]: activity", "talk[1]: embedding", "100%", "75%"):
         assert text in screen

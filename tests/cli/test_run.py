@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import sys
@@ -15,7 +14,6 @@ import pytest
 import soundfile
 from pyannote.core import Annotation, Segment
 
-import diarize.cli.run as module
 from diarize.activity import SileroActivity
 from diarize.batch.manifest import NAME as MANIFEST
 from diarize.formats import read_rttm
@@ -26,6 +24,8 @@ from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
 from diarize.voices.voiceprints import Voiceprints, name_speakers
+
+from .conftest import options_of
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -302,7 +302,7 @@ def test_a_reference_is_for_the_oracle_only(run: Run, talk: Path, tmp_path: Path
 
 
 def test_defaults_are_those_of_the_library() -> None:
-    command = {k: v.default for k, v in inspect.signature(module.run).parameters.items()}
+    command = {name: option.default for name, option in options_of("run").items()}
     diarizer = Diarizer()
     library = {
         **{

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import diarize.cli.score as module
 from diarize.cli import run_command
 from diarize.scoring import score_files
+
+from .conftest import options_of
 
 REFERENCE = """\
 SPEAKER Gespräch_Zoë 1 0 10 <NA> <NA> Zoë <NA> <NA>
@@ -133,7 +134,7 @@ def test_a_damaged_file_is_named(files: list[str], capsys: pytest.CaptureFixture
 
 
 def test_the_options_are_those_of_the_function() -> None:
-    command = inspect.signature(module.score).parameters
+    command = options_of("score")
     function = inspect.signature(score_files).parameters
     for name in ("uem", "collar", "skip_overlap"):
         assert command[name].default == function[name].default

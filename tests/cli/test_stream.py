@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +19,8 @@ from diarize.activity import NetworkActivity, SileroActivity
 from diarize.cli import stream
 from diarize.formats import read_rttm
 from diarize.streaming import StreamingDiarizer
+
+from .conftest import options_of
 
 Cli = Callable[..., Any]
 
@@ -139,7 +141,7 @@ def test_silence_is_no_error(cli: Cli, pipe: Callable[[bytes], None], tmp_path: 
 
 
 def test_the_defaults_are_the_librarys() -> None:
-    own = inspect.signature(stream.stream).parameters
+    own = options_of("stream")
     library = inspect.signature(StreamingDiarizer).parameters
     for name in ("latency", "max_set_size", "refine", "refine_backend", "model", "device", "seed"):
         assert own[name].default == library[name].default, name
@@ -150,8 +152,7 @@ def test_what_hears() -> None:
     assert stream._activity("network", None) == NetworkActivity()
     assert stream._activity("silero", None) == SileroActivity()
     assert stream._activity("silero", 0.3) == SileroActivity(threshold=0.3)
-    hints = get_type_hints(stream.stream, include_extras=True)
-    told = hints["vad_threshold"].__metadata__[0].show_default
+    told = options_of("stream")["vad_threshold"].show_default
     defaults = NetworkActivity().threshold, SileroActivity().threshold
     assert told == "network {:g}, silero {:g}".format(*defaults)
 

@@ -349,6 +349,10 @@ def mean(a, b):
     return (a + b) / 2
 
 
+def composer(k, p, d=2):
+    return SetComposer(unit_mean, enumerate_sets(k, d), p)
+
+
 def test_random_centroids_are_different_rows():
     rows = np.arange(10.0)[:, None]
     chosen = random_rows(rows, 4, 50, np.random.default_rng(0))

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from diarize.clustering import nearest
-from diarize.clustering.geometry import (
-    cluster_means,
-    lie_on_sphere,
-    squared_distances,
-    to_sphere,
-)
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.nearest import Nearest
+from diarize.sets import squared_distances, to_sphere
 
 from .conftest import unit
 

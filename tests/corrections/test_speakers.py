@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from diarize.corrections import Claim, Corrections, Kind
-from diarize.corrections.speakers import CorrectedSpeakers, correct_speakers, evidence
+from diarize.corrections.speakers import Corrected, correct_speakers, evidence
 from diarize.errors import InputError
+from diarize.sets import Speakers
 
 CELLS = np.stack([np.arange(60) * 0.2, np.arange(1, 61) * 0.2], axis=1)
 # Four voices of three seconds each; the clustering takes the last two for one.
@@ -23,11 +22,9 @@ def only(start: float, end: float, name: str) -> Claim:
     return Claim(start, end, name, Kind.ONLY)
 
 
-def correct(*claims: Claim, least: int = 0, most: int | None = None) -> CorrectedSpeakers:
-    estimator = SimpleNamespace(
-        n_speakers_=3, centroids_=CLUSTERS, compose=None, max_set_size=2, finds_overlap=True
-    )
-    return correct_speakers(Corrections(claims), CELLS, VOICES, estimator, BEFORE, least, most)
+def correct(*claims: Claim, least: int = 0, most: int | None = None) -> Corrected:
+    found = Speakers(CLUSTERS, np.dot, 2)
+    return correct_speakers(Corrections(claims), CELLS, VOICES, found, BEFORE, least, most)
 
 
 def test_what_is_known_of_a_voice() -> None:
@@ -45,15 +42,15 @@ def test_names_go_to_the_clusters_of_their_stretches() -> None:
     found = correct(only(0, 2, "ann"), only(3, 5, "ben"))
     assert found.names == ("ann", "ben", "SPEAKER_02")
     assert found.clusters == ([0], [1], [2])
-    np.testing.assert_allclose(found.centroids_, CLUSTERS, atol=1e-9)
-    assert (found.n_speakers_, found.max_set_size, found.finds_overlap) == (3, 2, True)
+    np.testing.assert_allclose(found.speakers.centroids, CLUSTERS, atol=1e-9)
+    assert (len(found.speakers), found.speakers.largest) == (3, 2)
 
 
 def test_a_name_for_which_no_cluster_is_left_founds_one() -> None:
     found = correct(only(6, 8.6, "carl"), only(9, 11, "dora"))
     assert found.names == ("carl", "dora", "SPEAKER_00", "SPEAKER_01")
     assert found.clusters == ([2], [], [0], [1])
-    np.testing.assert_allclose(found.centroids_[:2], np.eye(4)[2:], atol=1e-9)
+    np.testing.assert_allclose(found.speakers.centroids[:2], np.eye(4)[2:], atol=1e-9)
 
 
 def test_a_name_of_the_result_means_that_speaker() -> None:
@@ -61,7 +58,7 @@ def test_a_name_of_the_result_means_that_speaker() -> None:
     found = correct(only(0, 2, "SPEAKER_01"))
     assert found.names == ("SPEAKER_01", "SPEAKER_00", "SPEAKER_02")
     assert found.clusters == ([1], [0], [2])
-    np.testing.assert_allclose(found.centroids_, CLUSTERS[[1, 0, 2]], atol=1e-9)
+    np.testing.assert_allclose(found.speakers.centroids, CLUSTERS[[1, 0, 2]], atol=1e-9)
 
 
 def test_clusters_that_one_new_name_holds_are_joined() -> None:
@@ -77,7 +74,7 @@ def test_clusters_that_one_new_name_holds_are_joined() -> None:
 def test_bounds_on_speakers() -> None:
     carl, dora = only(6, 8.6, "carl"), only(9, 11, "dora")
     found = correct(carl, dora, most=3)
-    assert found.n_speakers_ == 3
+    assert len(found.speakers) == 3
     assert found.names[:2] == ("carl", "dora")
     assert correct(carl, dora, most=2).names == ("carl", "dora")
     with pytest.raises(InputError, match="name 2 people, but there are at most 1 speakers"):
@@ -87,17 +84,14 @@ def test_bounds_on_speakers() -> None:
 def test_who_is_only_said_to_be_silent_is_nobody_new() -> None:
     found = correct(Claim(0, 1, "zoe", Kind.ABSENT), Claim(0, 1, "SPEAKER_01", Kind.ABSENT))
     assert found.names == ("SPEAKER_00", "SPEAKER_01", "SPEAKER_02")
-    np.testing.assert_array_equal(found.centroids_, CLUSTERS)
+    np.testing.assert_array_equal(found.speakers.centroids, CLUSTERS)
 
 
 def test_speakers_where_a_clustering_found_none() -> None:
-    nobody = SimpleNamespace(
-        n_speakers_=0, centroids_=np.zeros((0, 4)), compose=None, max_set_size=1,
-        finds_overlap=False,
-    )  # fmt: skip
+    nobody = Speakers(np.zeros((0, 4)), np.dot, 1)
     told = Corrections((only(0, 2, "ann"),))
     found = correct_speakers(told, CELLS, VOICES, nobody, {}, 0, None)
     assert found.names == ("ann",)
-    np.testing.assert_allclose(found.centroids_, np.eye(4)[:1], atol=1e-9)
+    np.testing.assert_allclose(found.speakers.centroids, np.eye(4)[:1], atol=1e-9)
     silent = Corrections((Claim(0, 1, "ann", Kind.ABSENT),))
     assert correct_speakers(silent, CELLS[:0], VOICES[:0], nobody, {}, 0, None).names == ()

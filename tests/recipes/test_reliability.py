@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.confidence import calibrated
+from diarize.timeline.confidence import calibrated
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.links import LiveCluster
+from diarize.sets import Speakers
 from diarize.streaming.cast import MIN_LIVE, Cast
 
 
 def mean(a, b):
     middle = a + b
     return middle / np.linalg.norm(middle, axis=-1, keepdims=True)
+
+
+def nobody(p: int, largest: int = 2) -> Speakers:
+    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
 
 
 def cluster(number: int, axis: int, size: int = 10) -> LiveCluster:
@@ -24,7 +32,7 @@ def ids(clusters: list[LiveCluster]) -> list[int]:
 
 
 def test_small_clusters_are_no_speakers_unless_there_is_nobody_else() -> None:
-    cast = Cast(mean, 2)
+    cast = Cast(nobody(8))
     few = MIN_LIVE - 1
     assert ids(cast.of([cluster(0, 0, few), cluster(1, 1, few), cluster(2, 2, 1)])) == [0]
     assert ids(cast.of([cluster(0, 0, few), cluster(1, 1), cluster(2, 2, 20)])) == [2, 1]
@@ -32,7 +40,7 @@ def test_small_clusters_are_no_speakers_unless_there_is_nobody_else() -> None:
 
 
 def test_a_settled_speaker_takes_over_the_id_it_was_spoken_of_by() -> None:
-    cast = Cast(mean, 2)
+    cast = Cast(nobody(8))
     voices = {"SPEAKER_00": np.eye(8)[0], "SPEAKER_01": np.eye(8)[1]}
     # One cluster was two voices: the one who has more of its time keeps its id.
     cast.settle(voices, {5: {"SPEAKER_00": 3.0, "SPEAKER_01": 9.0}})
@@ -49,7 +57,7 @@ def test_clusters_near_a_settled_set_are_not_somebody_else() -> None:
     both = LiveCluster(3, 10, mean(*voices.values()))
     newcomer, early = cluster(4, 2), cluster(6, 3, MIN_LIVE - 1)
     for largest, expected in ((2, [4]), (1, [4])):
-        cast = Cast(mean, largest)
+        cast = Cast(nobody(8, largest))
         cast.settle(voices, {0: {"SPEAKER_00": 1.0}, 1: {"SPEAKER_01": 1.0}})
         near = LiveCluster(2, 10, mean(np.eye(8)[0], 0.2 * np.eye(8)[5]))
         found = cast.of([near, both, newcomer, early])
@@ -68,7 +76,7 @@ def test_clusters_near_a_settled_set_are_not_somebody_else() -> None:
     st.data(),
 )
 def test_ids_are_never_shared_and_never_change(passes: list, data: st.DataObject) -> None:
-    cast, before = Cast(mean, 2), {}
+    cast, before = Cast(nobody(8)), {}
     for shared in passes:
         names = data.draw(st.sets(st.sampled_from("abcdef"), min_size=1))
         voices = {name: np.eye(8)["abcdef".index(name)] for name in sorted(names)}

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from diarize.clustering.geometry import to_sphere
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.links import LiveCluster
+from diarize.sets import Speakers, to_sphere
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
 from diarize.timeline import TimelineOptions
 
@@ -19,8 +22,12 @@ def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
 
 
+def nobody(p: int, largest: int = 2) -> Speakers:
+    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
+
+
 def decoder(max_set_size: int = 2) -> LiveDecoder:
-    made = LiveDecoder(mean, max_set_size, TimelineOptions(), 4)
+    made = LiveDecoder(nobody(4, max_set_size), TimelineOptions())
     made.know([LiveCluster(7, 5, unit(0).astype(float)), LiveCluster(3, 9, unit(1).astype(float))])
     return made
 
@@ -53,7 +60,7 @@ def test_without_compositions_nobody_speaks_beside_another() -> None:
 def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
     options = TimelineOptions(switch=0.0, min_turn=0.0, min_gap=0.5)
     for largest, overlapped in ((1, 0.0), (2, pytest.approx(0.2, abs=0.05))):
-        made = LiveDecoder(mean, largest, options, 4)
+        made = LiveDecoder(nobody(4, largest), options)
         made.know(
             [LiveCluster(0, 9, unit(0).astype(float)), LiveCluster(1, 9, unit(1).astype(float))]
         )
@@ -82,18 +89,6 @@ def test_a_border_lies_where_the_number_is_heard_to_change() -> None:
     assert second == (pytest.approx(0.66), pytest.approx(1.2), {3, 7})
 
 
-def test_counts_are_forgotten_with_their_cells() -> None:
-    made, one = decoder(), np.eye(4, dtype=np.float32)[1]
-    for i in range(100):
-        made.hear(np.tile(one, (10, 1)))
-        if i < 50:  # then there is silence
-            made.add(cells(0.2 * i, 1), unit(0)[None])
-        made.decide(0.2 * i)
-        assert len(made._counts) <= (CONTEXT + 1) / 0.02
-        assert made._first + len(made._counts) == 10 * (i + 1)
-    assert len(made._counts) <= 20
-
-
 def test_silence_is_passed_over() -> None:
     made = decoder()
     assert made.decide(5.0) == []
@@ -109,17 +104,25 @@ def test_what_was_decided_stays_when_clusters_change() -> None:
     assert made.decide(2.0) == [(1.0, 2.0, {8})]
 
 
+def held(made: LiveDecoder) -> int:
+    """Bytes of all arrays."""
+    return sum(value.nbytes for value in vars(made).values() if isinstance(value, np.ndarray))
+
+
 def test_memory_is_that_of_the_last_seconds() -> None:
-    made = decoder()
+    made, sizes = decoder(), []
     for i in range(100):
-        made.add(cells(0.2 * i, 1), unit(0)[None])
+        made.hear(np.tile(np.eye(4, dtype=np.float32)[1], (10, 1)))
+        if i < 50:  # then there is silence
+            made.add(cells(0.2 * i, 1), unit(0)[None])
         made.decide(0.2 * i)
-    assert len(made._cells) < (CONTEXT + 1) / 0.2
-    assert len(made._decided) <= len(made._cells)
+        sizes.append(held(made))
+    assert max(sizes) <= 1.5 * sizes[round(CONTEXT / 0.2)]
+    assert max(sizes[80:]) < sizes[49] / 2
 
 
 def test_only_the_first_of_many_clusters_are_states() -> None:
     made = decoder()
     rng = np.random.default_rng(0)
     made.know([LiveCluster(i, i, rng.normal(size=4)) for i in range(199, 0, -1)])
-    assert len(made._states) <= 200 and made._ids[-1] == 199
+    assert held(made) <= 200 * 4 * 8  # the places of all sets

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from diarize.streaming.history import CountSpool, Said, Spool
+from diarize.timeline.counts import surprise
 
 
 def test_windows_come_back() -> None:
@@ -31,7 +32,7 @@ def test_counts_come_back() -> None:
     assert late is not None and late.start == 1.0
     assert np.array_equal(late.probabilities, voices.probabilities[50:])
     cells = np.array([[1.1, 1.3], [1.3, 1.9]])
-    assert np.allclose(late.surprise(cells, 3), voices.surprise(cells, 3))
+    assert np.allclose(surprise(late, cells, 3), surprise(voices, cells, 3))
 
 
 def test_nothing_was_kept() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from diarize import clustering
-from diarize.streaming.settling import Settler, shared_seconds
+from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
 
@@ -69,13 +69,3 @@ def test_nothing_was_heard() -> None:
     assert settler.settle(nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []
     vectors = voices("aab")
     assert settler.settle(vectors, cells(3) + 9, vectors, 9.0, np.inf)
-
-
-def test_shared_seconds() -> None:
-    live = [(0.0, 2.0, ("x",)), (2.0, 5.0, ("x", "y")), (9.0, 10.0, ("z",))]
-    final = [(0.0, 1.0, ("A",)), (1.0, 4.0, ("B",)), (4.0, 6.0, ("A", "B"))]
-    assert shared_seconds(live, final) == {
-        "x": {"A": 2.0, "B": 4.0},
-        "y": {"A": 1.0, "B": 3.0},
-        "z": {},
-    }

@@ -9,8 +9,8 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 from diarize.audio import open_recording
-from diarize.diarization import Diarization
 from diarize.pipeline import Diarizer
+from diarize.timeline import Diarization
 from diarize.training.held import HeldSpeech, held_spans, held_speech, read_spans
 
 

@@ -17,12 +17,11 @@ from diarize.clustering.base import (
     check_integer,
     check_rows,
 )
-from diarize.clustering.geometry import to_sphere
 from diarize.clustering.links.graph import LinkGraph, Unit
 from diarize.clustering.links.settlement import Settlement, settle, single_out
 from diarize.clustering.links.stream import Answer, LinkStream
 from diarize.clustering.links.thresholds import Thresholds
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, to_sphere
 
 BLOCK = 4096
 """Rows that are brought to the sphere at a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pyannote.core import Annotation, Segment
 
-from diarize.diarization import Diarization
+from diarize.timeline import Diarization
 from diarize.voices.voiceprints import Voiceprints
 
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from diarize.clustering import make
-from diarize.confidence import (
-    calibrated,
-    confidences,
-    speaker_posteriors,
-    turn_shares,
-)
 from diarize.embedding import Knowledge
 from diarize.sets import SpeakerSets
-from diarize.timeline import TimelineOptions
+from diarize.timeline import Decoded, TimelineOptions, Trellis
+from diarize.timeline.confidence import calibrated, confidences, speaker_posteriors, turn_shares
 
 
 def cells(n: int, step: float = 0.2) -> np.ndarray:
@@ -35,21 +28,23 @@ def test_clear_turns_are_surer() -> None:
     rows, sets = conversation()
     estimator = make("ac", n_speakers=2, max_set_size=1).fit(rows)
     found = [(0.0, 2.0, 0), (2.0, 4.0, 0), (4.0, 6.0, 1), (6.0, 8.0, 1), (0.0, 2.0, 1)]
-    options = TimelineOptions(switch=0.0)
-    sure = confidences(found, rows, cells(40), sets, estimator, options, Knowledge())
+    options, speakers = TimelineOptions(switch=0.0), estimator.speakers()
+    trellis = Trellis.of(cells(40), rows, speakers.sets(), None, options)
+    decoded = Decoded(found, {}, trellis, sets, speakers)
+    sure = confidences(decoded, options, Knowledge())
     assert ((sure > 0) & (sure < 1)).all()
     assert sure[0] > sure[1] > sure[4]
     assert sure[2] > sure[3] > sure[4]
-    probable = speaker_posteriors(rows, cells(40), sets, estimator, options, 5.0)
+    probable = speaker_posteriors(decoded, options, 5.0)
     np.testing.assert_allclose(probable.sum(axis=1), 1)  # no overlap is known here
 
 
 def test_nobody_speaks() -> None:
-    estimator = make("ac", max_set_size=1).fit(np.zeros((0, 4)))
-    nobody = SpeakerSets(np.zeros((0, 0), bool))
-    options = TimelineOptions()
-    nothing = np.zeros((0, 4)), np.zeros((0, 2))
-    assert confidences([], *nothing, nobody, estimator, options, Knowledge()).size == 0
+    speakers = make("ac", max_set_size=1).fit(np.zeros((0, 4))).speakers()
+    options, nobody = TimelineOptions(), SpeakerSets(np.zeros((0, 0), bool))
+    trellis = Trellis.of(np.zeros((0, 2)), np.zeros((0, 4)), nobody, None, options)
+    found = Decoded([], {}, trellis, nobody, speakers)
+    assert confidences(found, options, Knowledge()).size == 0
 
 
 def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
@@ -58,14 +53,6 @@ def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
     found = [(0.0, 2.0, 0), (0.5, 2.0, 0), (1.5, 3.5, 0), (0.0, 4.0, 1), (3.5, 3.6, 1)]
     shares = turn_shares(found, where, probable)
     np.testing.assert_allclose(shares, [0.75, 1 / 1.5, 0.25, 0.2, 0.3])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_what_is_surer_stays_surer(shares: list[float]) -> None:
-    order = np.sort(np.array(shares))
-    sure = calibrated(order, Knowledge().slope, Knowledge().offset)
-    assert (np.diff(sure) >= 0).all()
-    assert (sure > 0).all() and (sure < 1).all()
 
 
 def test_the_logistic() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diarize.cli.composition import composition
 from diarize.clustering.composition import PLAIN
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings
+from diarize.tuning.material import composition
 
 FILE = Path("x.npz")
 

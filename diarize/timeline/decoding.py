@@ -1,0 +1,137 @@
+"""Speakers and windows to turns: decode over time, take the speakers anew, decode again.
+
+A state's cost in a cell is the squared distance of the cell's window from where the state lies. The
+windows may be others than those that were clustered: long ones tell voices apart, short ones tell
+when they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from diarize.sets import Speakers, SpeakerSets, to_sphere
+from diarize.timeline.borders import move_borders
+from diarize.timeline.paths import best_path
+from diarize.timeline.trellis import TimelineOptions, Trellis
+from diarize.timeline.turns import Turn, name_turns, turns
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation, Segment
+
+ROUNDS = 3  # of centroids and decoding
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Who speaks when in one recording.
+
+    Attributes:
+        turns: begin, end and number of the speaker.
+        names: of the speakers who have turns.
+        trellis: in which they were decoded.
+        sets: who was decoded in each of its cells.
+        speakers: among whom was decoded.
+    """
+
+    turns: list[Turn]
+    names: Mapping[int, str]
+    trellis: Trellis
+    sets: SpeakerSets
+    speakers: Speakers
+
+    @property
+    def tracks(self) -> list[tuple[Segment, str]]:
+        """Where each turn stands in the annotation: segment and track, named as its speaker."""
+        from pyannote.core import Segment
+
+        return [(Segment(begin, end), self.names[who]) for begin, end, who in self.turns]
+
+    def annotation(self, uri: str) -> Annotation:
+        """The turns by name."""
+        from pyannote.core import Annotation
+
+        annotation = Annotation(uri=uri)
+        for segment, name in self.tracks:
+            annotation[segment, name] = name
+        return annotation
+
+
+def decode(
+    trellis: Trellis,
+    speakers: Speakers,
+    options: TimelineOptions,
+    least: int = 0,
+    everybody: bool = True,
+) -> Decoded:
+    """Say who speaks when.
+
+    Args:
+        trellis: what was heard of a recording, and what is known of it.
+        speakers: who may speak there; where their sets are told, these hold.
+        options: of the decoding.
+        least: so many speakers keep a turn.
+        everybody: whether each speaker speaks in these cells; False: they are a part of what was
+            clustered, or somebody's word stands above it, and somebody may be silent there.
+    """
+    cells, n = trellis.cells, len(trellis.cells)
+    if speakers.told is not None:
+        sets = speakers.told
+    elif not len(speakers) or not n:
+        sets = SpeakerSets(np.zeros((n, 0), bool))
+    else:
+        path, costs = _rounds(trellis, speakers, options, everybody)
+        sets, cells = trellis.states[path], move_borders(trellis, costs, path)
+    found = turns(cells, sets, options, least, trellis.settled, speakers.largest)
+    return Decoded(found, name_turns(found), trellis, sets, speakers)
+
+
+def _rounds(
+    trellis: Trellis, speakers: Speakers, options: TimelineOptions, everybody: bool
+) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, "n m"]]:
+    """Decode and take the centroids anew by turns: the last path, and the costs it was found by."""
+    states = trellis.states
+    for i in range(ROUNDS):
+        costs = trellis.costs(speakers.places(states))  # (n, m)
+        path = best_path(trellis.cells, costs, states, options)  # (n,)
+        if everybody:
+            path = _keep_everybody(path, costs, states)
+        if i + 1 < ROUNDS:
+            speakers = heard_alone(trellis, states[path], speakers)
+    return path, costs
+
+
+def heard_alone(trellis: Trellis, sets: SpeakerSets, speakers: Speakers) -> Speakers:
+    """The speakers where the windows lie, on average, that each holds alone; on the sphere.
+
+    Who is never alone stays where he is.
+
+    Args:
+        trellis: the windows.
+        sets: whom each of them holds.
+        speakers: where they were before.
+    """
+    alone = sets.membership & (sets.sizes == 1)[:, None]  # (n, k)
+    sums = alone.T.astype(np.float64) @ trellis.vectors.astype(np.float64)  # (k, p)
+    known = sums.any(axis=1, keepdims=True)  # (k, 1)
+    return replace(speakers, centroids=np.where(known, to_sphere(sums), speakers.centroids))
+
+
+def _keep_everybody(
+    path: Int64[np.ndarray, " n"], costs: Float64[np.ndarray, "n m"], states: SpeakerSets
+) -> Int64[np.ndarray, " n"]:
+    """Give a speaker whom the decoding left out the cell in which that costs least."""
+    absent = np.flatnonzero(~states.membership[path].any(axis=0))
+    if len(absent):
+        path = path.copy()
+        regret = costs - costs[np.arange(len(path)), path][:, None]  # (n, m)
+        for speaker in absent:  # singletons are the first states
+            cell = regret[:, speaker].argmin()
+            if np.isfinite(regret[cell, speaker]):
+                path[cell] = speaker
+            regret[cell] = np.inf  # no other absent speaker takes it
+    return path

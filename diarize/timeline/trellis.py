@@ -1,0 +1,91 @@
+"""What is decoded: cells of time, the sets that each can hold, and what these cost there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Float64
+
+from diarize.activity.counts import VoiceCounts
+from diarize.errors import InputError
+from diarize.sets import SpeakerSets, squared_distances
+from diarize.timeline.counts import surprise
+
+
+@dataclass(frozen=True)
+class TimelineOptions:
+    """How turns are made of windows; times in seconds.
+
+    Attributes:
+        switch: how long a set must fit better by one unit of squared distance to be worth a change.
+        overlap: squared distance that a set pays for each speaker beyond the first.
+        counts: squared distance that a set pays for each nat by which it is improbable that so many
+            speak, where that was heard.
+        min_turn: a shorter turn is given to its neighbours.
+        min_gap: a shorter gap between two turns of one speaker is closed.
+    """
+
+    switch: float = 0.1
+    overlap: float = 0.05
+    counts: float = 0.1
+    min_turn: float = 0.2
+    min_gap: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} is a finite number from 0 on, not {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Trellis:
+    """n cells of time and m states: sets of k speakers of which each cell holds one.
+
+    `of` lays one of which nothing is known but what was heard; what a person says of a recording
+    is brought into its arrays before anything is decoded.
+
+    Attributes:
+        cells: sorted disjoint stretches of time, seconds.
+        vectors: of the window that speaks for each, unit length.
+        states: the sets.
+        prior: what a state costs in a cell beside its distance; infinite: it cannot be.
+        voices: how many were heard; None: nobody listened for that.
+        movable: whether the border after each cell but the last is only where cells were laid, so
+            that it may be moved.
+        settled: in which cells a speaker keeps a turn, however short it is.
+        certain: whose voices are known to be in a cell, without a doubt.
+    """
+
+    cells: Float64[np.ndarray, "n 2"]
+    vectors: Float[np.ndarray, "n p"]
+    states: SpeakerSets
+    prior: Float64[np.ndarray, "n m"]
+    voices: VoiceCounts | None
+    movable: Bool[np.ndarray, " borders"]
+    settled: Bool[np.ndarray, " n"]
+    certain: Bool[np.ndarray, "n k"]
+
+    @classmethod
+    def of(
+        cls,
+        cells: Float64[np.ndarray, "n 2"],
+        vectors: Float[np.ndarray, "n p"],
+        states: SpeakerSets,
+        voices: VoiceCounts | None,
+        options: TimelineOptions,
+    ) -> Trellis:
+        """Lay one; a state costs the more, the less probable it is that so many were heard."""
+        n = len(cells)
+        prior = np.zeros((n, len(states)))
+        if voices is not None and len(states):
+            nats = surprise(voices, cells, int(states.sizes.max()))  # (n, sizes)
+            prior = options.counts * nats[:, states.sizes]  # (n, m)
+        certain = np.zeros((n, states.n_speakers), bool)
+        movable = np.ones(max(n - 1, 0), bool)
+        return cls(cells, vectors, states, prior, voices, movable, np.zeros(n, bool), certain)
+
+    def costs(self, places: Float64[np.ndarray, "m p"]) -> Float64[np.ndarray, "n m"]:
+        """What each state costs in each cell, per second, if the states lie at these places."""
+        return squared_distances(self.vectors, places) + self.prior
