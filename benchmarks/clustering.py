@@ -31,11 +31,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from diarize.clustering import BACKENDS, make
-from diarize.clustering.assignment import to_sphere
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
 from diarize.embedding import load_model
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, to_sphere
 
 SPEAKERS = 5
 SPREAD = 0.9  # length of the noise that is added to a unit vector
@@ -120,7 +119,7 @@ def time_cap(seed: int) -> None:
     if "cap" not in BACKENDS:
         print("there is no cap")
         return
-    from diarize.clustering.messages import Messages
+    from diarize.clustering.cap.messages import Messages
 
     took: list[float] = []
     iterate = Messages.iterate

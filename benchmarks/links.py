@@ -11,6 +11,7 @@ lines, where a fifth of the vectors are mixtures. Seconds are processor time of 
 from __future__ import annotations
 
 import argparse
+import pickle
 import time
 from collections.abc import Iterator
 from math import sqrt
@@ -55,7 +56,7 @@ def main() -> None:
             for block in blocks(centers, n - seen, rng):
                 links.partial_fit(block)
             seen = n
-            size = len(links.to_bytes())
+            size = len(pickle.dumps(links))
             took = per_vector(links, draw(centers, TIMED, rng))
             seen += TIMED
             print(f"{n:46} {took:10.0f} {size:13}", flush=True)

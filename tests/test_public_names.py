@@ -15,10 +15,6 @@ PUBLIC = {
     "diarize.batch": "Done Job Result Targets Turns Work find_jobs require_distinct run unfinished",
     "diarize.clustering": "BACKENDS describe make",
     "diarize.clustering.dpgmm": "DPGMM NIW",
-    "diarize.clustering.forests": (
-        "Forest PartialFenchelYoungLoss links_from_labels max_spanning_forest "
-        "perturbed_connectivity perturbed_forest"
-    ),
     "diarize.corrections": "Claim Corrections Kind",
     "diarize.embedding": (
         "CompositionalEmbedding EmbeddingConfig Knowledge embed_windows find_model load_model "

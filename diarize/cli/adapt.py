@@ -19,12 +19,6 @@ def adapt(
     ),
     out: Path = option(..., "MODEL.safetensors", "Where the adapted model goes."),
     backend: str = option("ckm", "NAME", "Clustering of the first pass; see `diarize backends`."),
-    steps: int = option(
-        0,
-        "N",
-        "Most steps of training after the alignment; it ends where nothing is gained.",
-        min=0,
-    ),
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -40,18 +34,17 @@ def adapt(
     from diarize.pipeline import Diarizer
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.training.adaptation import adapt as adapt_model
-    from diarize.training.last_layer import AdaptationConfig
 
     require_writable(out)
     refuse_recording(out, recordings, "the model")
     opened = [open_recording(path) for path in recordings]
     diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
     with progress() as hook:
-        found = adapt_model(opened, diarizer, AdaptationConfig(steps=steps), hook)
+        found = adapt_model(opened, diarizer, hook)
     save_model(found.model, out)
     for line in _told(found):
         note(line)
-    changed = "adapted" if found.aligned or found.steps else "unchanged"
+    changed = "adapted" if found.aligned else "unchanged"
     note(f"the {changed} model is in {out}")
 
 
@@ -67,14 +60,13 @@ def _told(found: Adaptation) -> list[str]:
     if not len(found.before.right):
         return [
             *lines,
-            "no recording in which two speakers surely speak alone: nothing else to learn",
+            "no recording in which two speakers surely speak alone: nothing to judge by",
         ]
     before, after = (100 * answers.right.mean() for answers in (found.before, found.after))
-    lines.append(
+    return [
+        *lines,
         f"expected: {after:.1f} % after {before:.1f} % of held-out windows, alone and mixed, that "
-        "go to their speakers, by the first pass"
-    )
-    speech = f"{found.seconds / 60:.1f} minutes in which one speaker surely speaks"
-    if found.steps:
-        return [*lines, f"learned from {found.speakers} speakers, {speech}"]
-    return [*lines, f"of {found.speakers} speakers, {speech}, nothing more was to be learned"]
+        "go to their speakers, by the first pass",
+        f"of {found.speakers} speakers, {found.seconds / 60:.1f} minutes in which one speaker "
+        "surely speaks",
+    ]

@@ -44,12 +44,12 @@ def cluster(
     FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
     """
     from diarize import clustering
-    from diarize.cli.composition import composition, require_composition, scatter_of
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
     from diarize.storage.files import atomic_output, require_writable
+    from diarize.tuning.material import composition, require_composition, scatter_of
 
     require_composition(compose)
     params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}
@@ -68,7 +68,7 @@ def cluster(
     content = read_embeddings(file)
     if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))
-    estimator.set_params(scatter=scatter_of(content, file))
+    estimator.set_params(scatter=scatter_of(content, file, note))
     estimator.fit(content.embeddings, true_sets)
     if estimator.sampled_ is not None:
         rows = len(content.embeddings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,20 +54,6 @@ def embedding(
         None, "MODEL", "Weights to begin with: a model's name or file.", show_default="drawn ones"
     ),
     max_set_size: int = option(3, "D", "Most voices at one time; 1: f alone.", min=1, max=3),
-    loss: list[str] | None = option(
-        None,
-        "sets|forest",
-        "A softmax over sets, or the perturbed spanning forest over the windows of an episode; may"
-        " repeat: their sum.",
-        show_default="sets",
-    ),
-    labelled: float = option(
-        1.0,
-        "SHARE",
-        "Of each voice's speech, the part of which it is known whose it is.",
-        min=0.0,
-        max=1.0,
-    ),
     steps: int = count(20_000, "Steps in all."),
     cooldown: int = option(4_000, "N", "Last steps, in which the rate falls.", min=0),
     rate: float = option(1.5e-3, "R", "Learning rate.", min=0.0),
@@ -92,10 +77,6 @@ def embedding(
     from diarize.training.loop import LoopConfig
     from diarize.training.processes import is_first
 
-    for name in loss or []:
-        if name not in {"sets", "forest"}:
-            raise InputError(f"loss {name}: not one of sets, forest")
-    losses = loss or ["sets"]
     require_folder(out)
     recipe = Recipe(
         speech=speech,
@@ -108,15 +89,13 @@ def embedding(
         shifts=shifts,
         start=start,
         teacher=teacher,
-        episodes=replace(EpisodeConfig.up_to(max_set_size), labelled=labelled),
+        episodes=EpisodeConfig.up_to(max_set_size),
         loop=LoopConfig(
             steps=steps,
             rate=rate,
             cooldown=cooldown,
             every=every,
             max_set_size=max_set_size,
-            sets=float("sets" in losses),
-            forest=float("forest" in losses),
         ),
         seed=seed,
     )
@@ -141,49 +120,6 @@ def _report(
     if best is not None:
         lines.append(f"  best so far, and kept: step {best}")
     print("\n".join(lines), flush=True)
-
-
-@app.command()
-def splitnet(
-    dim: int = option(..., "D", "Dimensions of the rows.", min=1),
-    out: Path = option(..., "DIR", "Checkpoint and splitnet.safetensors go here."),
-    steps: int = count(4_000, "Steps in all."),
-    batch: int = count(32, "Sets in a step."),
-    rate: float = option(1e-3, "R", "Learning rate.", min=0.0),
-    every: int = count(100, "Steps between two checkpoints."),
-    until: int | None = count(None, "Stop before this step, to go on later."),
-    start: Path | None = option(
-        None,
-        "FILE",
-        "Weights to begin with, and with the hardest sets.",
-        show_default="drawn ones, and easy sets",
-    ),
-    seed: int = option(0, "N", "Of weights and sets.", min=0),
-) -> None:
-    """Train the network that starts sub-clusters of `dpgmm`, on sets drawn on the spot."""
-    from diarize.cli.messages import note
-    from diarize.cli.progress import progress
-    from diarize.storage.files import require_folder
-    from diarize.training.splitnet import SplitRecipe, train_splitnet
-
-    require_folder(out)
-    recipe = SplitRecipe(
-        dimension=dim,
-        steps=steps,
-        batch=batch,
-        rate=rate,
-        every=every,
-        seed=seed,
-        start=start,
-    )
-    with progress() as hook:
-        path = train_splitnet(recipe, out, until=until, hook=hook, report=_report_splits)
-    note(f"weights in {path}")
-
-
-def _report_splits(step: int, loss: float, accuracy: dict[str, float]) -> None:
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in accuracy.items())
-    print(f"step {step}: loss {loss:.3f}; split accuracy {parts}", flush=True)
 
 
 @app.command()

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diarize.cli.messages import note
 from diarize.cli.options import BackendOption, SeedOption, argument, count, option
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from diarize.tuning import Conversation, Trial, Tuning
+    from diarize.tuning import Tuning
 
 _OWN_OPTIONS = {
     "max_set_size": "--max-set-size",
@@ -69,13 +70,19 @@ def tune(
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
     from diarize.storage.files import atomic_output, require_writable
+    from diarize.tuning.material import (
+        hold_recordings,
+        read_conversations,
+        read_trials,
+        require_composition,
+    )
     from diarize.tuning.presets import Preset, preset_text
 
     given = parse_space(param or [], _OWN_OPTIONS)
     if out != "-":
         require_writable(out)
     found: Tuning
-    if _has_recordings(paths):
+    if hold_recordings(paths):
         _require_metric(metric, ("der",), "recordings")
         from diarize.pipeline import Diarizer
         from diarize.tuning import tune_recordings
@@ -88,7 +95,7 @@ def tune(
             model=model,
             seed=seed,
         )
-        conversations = _read_conversations(paths)
+        conversations = read_conversations(paths)
         space = {**recordings_space(diarizer), **given}
         with progress() as hook:
             found = tune_recordings(
@@ -96,7 +103,6 @@ def tune(
             )
     else:
         from diarize import clustering
-        from diarize.cli.composition import require_composition
         from diarize.tuning import tune as tune_trials
         from diarize.tuning.trials import INDICES, declared_space
 
@@ -106,7 +112,7 @@ def tune(
         space = {**declared_space(backend, counted=counted), **given}
         require_composition(compose)
         composes = max_set_size > 1 and clustering.make(backend).composes
-        trials, g = _read_trials(paths, compose if composes else None)
+        trials, g = read_trials(paths, compose if composes else None, note)
         with progress() as hook:
             found = tune_trials(
                 backend,
@@ -136,79 +142,6 @@ def _require_metric(metric: str | None, known: Sequence[str], material: str) -> 
         raise InputError(f"metric {metric}: not one of {', '.join(known)}, which {material} have")
 
 
-def _has_recordings(folders: Sequence[Path]) -> bool:
-    """Whether the folders hold recordings, rather than vectors.
-
-    Raises:
-        InputError: not a folder, or folders that hold both or neither.
-    """
-    kinds = set()
-    for folder in folders:
-        if not folder.is_dir():
-            raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
-        here = {".npz": "vectors", ".rttm": "recordings"}
-        suffixes = {path.suffix for path in folder.iterdir()} & here.keys()
-        if not suffixes:
-            raise InputError(f"{folder}: neither NAME.npz with NAME.json nor NAME.rttm in it")
-        kinds |= {here[suffix] for suffix in suffixes}
-    if len(kinds) > 1:
-        raise InputError(f"{folders[0]}: tune on vectors or on recordings, not on both at once")
-    return kinds == {"recordings"}
-
-
-def _read_trials(folders: Sequence[Path], compose: str | None) -> tuple[list[Trial], Any]:
-    """Vectors with truth, and g; all are to come from one model where g is that model's."""
-    from diarize.cli.composition import composition, scatter_of
-    from diarize.formats.embeddings import read_embeddings
-    from diarize.formats.sets import read_sets
-    from diarize.tuning import Trial
-
-    trials = []
-    g, first = None, None
-    scatters: dict[Any, Any] = {}  # of each model
-    for file in _files(folders, ".npz"):
-        content = read_embeddings(file)
-        maker = (content.model, content.model_sha256)
-        if first is None:
-            first = maker
-            g = None if compose is None else composition(compose, content, file)
-        elif compose == "model" and maker != first:
-            raise InputError(f"{file}: made with another model than the files before it")
-        truth = read_sets(file.with_suffix(".json"))
-        if maker not in scatters:
-            scatters[maker] = scatter_of(content, file)
-        trials.append(Trial(str(file), content.embeddings, truth, scatters[maker]))
-    return trials, g
-
-
-def _read_conversations(folders: Sequence[Path]) -> list[Conversation]:
-    from diarize.audio import open_recording
-    from diarize.audio.suffixes import AUDIO_SUFFIXES
-    from diarize.batch.told import Turns
-    from diarize.tuning import Conversation
-
-    found = []
-    for file in _files(folders, ".rttm"):
-        beside = [
-            path
-            for path in sorted(file.parent.iterdir())
-            if path.stem == file.stem and path.suffix.lower() in AUDIO_SUFFIXES
-        ]
-        if len(beside) != 1:
-            many = f"{len(beside)} recordings" if beside else "no recording"
-            raise InputError(f"{file}: {many} of this name beside it")
-        recording = open_recording(beside[0])
-        turns = Turns.read(file, [str(beside[0])])
-        found.append(Conversation(recording, turns.of(recording.uri)))
-    return found
-
-
-def _files(folders: Sequence[Path], suffix: str) -> list[Path]:
-    return [
-        path for folder in folders for path in sorted(folder.iterdir()) if path.suffix == suffix
-    ]
-
-
 def _describe(found: Tuning, folders: Sequence[Path], settings: Mapping[str, object]) -> str:
     """One sentence on where a preset comes from."""
     from diarize.storage.version import __version__
@@ -228,7 +161,6 @@ def _print_best(found: Tuning) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from diarize.cli.messages import note
     from diarize.cli.tables import print_table
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -1,7 +1,9 @@
-"""Clusterings of vectors into sets of speakers: one file per algorithm, one contract.
+"""Clusterings of vectors into sets of speakers: one file or package per algorithm, one contract.
 
 The table below maps a name to its class; nothing is imported before it is asked for. The package
-knows nothing of audio or files and can be used on any vectors.
+knows nothing of audio or files and can be used on any vectors. What algorithms share: `base` (the
+contract), `composition` (g over sets) and `gradient` (back through it), `nearest` (rows to
+centers), `merging`, `selection` (how many speakers), `seeding`, `constraints`, `geometry`.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ BACKENDS: dict[str, str] = {
     "ap": "diarize.clustering.ap:AP",
     "fcm": "diarize.clustering.fcm:FCM",
     "gmm": "diarize.clustering.gmm:GMM",
-    "dpgmm": "diarize.clustering.dpgmm.speakers:SpeakerDPGMM",
-    "ca": "diarize.clustering.combination.speakers:CA",
+    "dpgmm": "diarize.clustering.dpgmm.backend:SpeakerDPGMM",
+    "ca": "diarize.clustering.ca:CA",
     "forest": "diarize.clustering.forest:SpanningForest",
     "oracle": "diarize.clustering.oracle:Oracle",
-    "osc": "diarize.clustering.osc:OSC",
+    "osc": "diarize.clustering.oracle:OSC",
 }
 """Name -> "module:Class"."""
 

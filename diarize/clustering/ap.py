@@ -10,16 +10,15 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.assignment import cluster_means
 from diarize.clustering.base import (
     Regions,
     Rows,
     SampledClusterer,
     SpeakerBounds,
-    check_integer,
     check_number,
     warn_not_converged,
 )
+from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets
 
@@ -63,6 +62,8 @@ class AP(SampledClusterer):
     composes = False
 
     # The paper tries -1 to -7; what is best depends on how far the unit vectors scatter.
+    negative = ("preference",)
+
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "preference": (
             None,
@@ -88,8 +89,6 @@ class AP(SampledClusterer):
         check_number("damping", self.damping, least=0.5)
         if self.damping >= 1:
             raise ValueError(f"damping must be below 1, got {self.damping!r}")
-        check_number("count_penalty", self.count_penalty)
-        check_integer("max_iter", self.max_iter)
 
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator

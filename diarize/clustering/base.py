@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,8 +14,8 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.assignment import Assignment
 from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
+from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets
 
@@ -26,6 +26,8 @@ MAX_SPEAKERS = 20
 
 MOST_SETS = 5000
 """Most sets of speakers looked at: time and memory grow with their number."""
+
+BOUNDS = ("n_speakers", "min_speakers", "max_speakers")  # looked at by `SpeakerBounds`
 
 LARGEST = 1e100
 """Largest value of a row: sums of squares of larger ones may overflow."""
@@ -97,40 +99,6 @@ class Regions:
     centroids: Float64[np.ndarray, "k p"]  # of the speakers
 
 
-class ConvergenceMonitor:
-    """History of an objective that falls, for several restarts in step.
-
-    Attributes:
-        history: one array (r,) per recorded step, NaN for a restart that did not take it.
-        iterations: how many each restart has done, shape (r,).
-        settled: which restarts have stopped improving, shape (r,).
-    """
-
-    def __init__(self, n_restarts: int) -> None:
-        self.history: list[Float64[np.ndarray, " r"]] = []
-        self.iterations = np.zeros(n_restarts, dtype=np.int64)
-        self.settled = np.zeros(n_restarts, dtype=bool)
-
-    def record(
-        self, values: Float64[np.ndarray, " r"], restarts: Int64[np.ndarray, " live"]
-    ) -> None:
-        """The objective of these restarts after a step of theirs; `values` are those of all."""
-        taken = np.full(len(values), np.nan)
-        taken[restarts] = values[restarts]
-        self.history.append(taken)
-
-    def values(self, restart: int) -> Float64[np.ndarray, " steps"]:
-        """The objective of one restart after each of its steps."""
-        history = np.array([values[restart] for values in self.history])
-        return history[~np.isnan(history)]
-
-    def keep(self, restarts: Int64[np.ndarray, " kept"]) -> None:
-        """Forget the other restarts."""
-        self.history = [values[restarts] for values in self.history]
-        self.iterations = self.iterations[restarts]
-        self.settled = self.settled[restarts]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClusterMixin, BaseEstimator):
     """A scikit-learn estimator that answers sets of speakers.
@@ -171,6 +139,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
     composes = True
     """Whether `fit` calls g, and needs one to find sets of several speakers."""
 
+    negative: ClassVar[tuple[str, ...]] = ()
+    """Options that may be below 0; a backend checks these by itself."""
+
     takes_links = False
     """Whether `fit` can use `must_link` and `cannot_link`."""
 
@@ -198,11 +169,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
             if links is not None and len(links) and not self.takes_links:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
-        check_integer("max_set_size", self.max_set_size)
+        self._check_options()
         if self.composes:
             check_composition(self.max_set_size, self.compose)
         check_scatter(self.scatter, rows.shape[1])
-        self._check_options()
         self.n_features_in_ = rows.shape[1]
         self.sampled_: int | None = None
         bounds = SpeakerBounds.resolve(
@@ -235,7 +205,19 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
 
     def _check_options(self) -> None:
-        """Raise ValueError for values of own options that cannot be used."""
+        """Raise ValueError for values of options that cannot be used.
+
+        Where nothing else is said, an integer is 1 or more and any other number 0 or more.
+        """
+        for option in fields(self):
+            value = getattr(self, option.name)
+            kind, _, optional = str(option.type).partition(" | ")
+            if option.name in self.negative or (optional and value is None):
+                continue
+            if kind == "int" and option.name not in BOUNDS:
+                check_integer(option.name, value)
+            elif kind == "float":
+                check_number(option.name, value)
 
     def _fit(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
@@ -254,10 +236,6 @@ class SampledClusterer(Clusterer):
     ) -> Regions:
         """Fit these rows, at least one."""
         raise NotImplementedError
-
-    def _check_options(self) -> None:
-        if self.sample_size is not None:
-            check_integer("sample_size", self.sample_size)
 
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
         """Numbers of the rows that are fitted, sorted."""
@@ -278,7 +256,7 @@ class SampledClusterer(Clusterer):
         regions = self._cluster(
             rows[sample], SpeakerBounds(bounds.low, min(bounds.high, size)), generator
         )
-        everyone = Assignment(rows, 1, len(regions.centers))
+        everyone = Nearest(rows, 1, len(regions.centers))
         everyone.update(regions.centers[None], regions.offsets)
         ids = everyone.labels[0].astype(np.int64)
         ids[sample] = regions.ids

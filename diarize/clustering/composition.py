@@ -14,12 +14,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from diarize.clustering.hadamard import Matrices
+from diarize.clustering.geometry import UNIT_TOLERANCE
 from diarize.sets import SpeakerSets
 from diarize.sets import enumerate_sets as enumerate_sets
 
 Compose = Callable[[Any, Any], Any]
 """g: two arrays (or tensors) of shape (m, p) -> (m, p), symmetric, row by row."""
+
+Matrices = tuple[Float64[np.ndarray, "p p"], Float64[np.ndarray, "p p"]]
 
 PLAIN: dict[str, Compose] = {
     "max": np.maximum,
@@ -39,9 +41,6 @@ class Hadamard(Protocol):
     def hadamard_matrices(self) -> Matrices:
         """W1 and W2, in float64."""
 
-
-UNIT_TOLERANCE = 1e-3
-"""How far the norm of a unit vector may be from 1: wide enough for half precision."""
 
 STEP64 = 1e-6
 """Step of finite differences through a g that answers in float64, relative to the values."""
@@ -111,7 +110,7 @@ class Plan:
         return _take(xp.concatenate(made, axis=1), self._order)
 
     def evaluate(
-        self, g: Composition | None, centroids: Float64[np.ndarray, "r k p"]
+        self, g: Examined | None, centroids: Float64[np.ndarray, "r k p"]
     ) -> Float64[np.ndarray, "r m p"]:
         """Centroids of the sets, without a gradient; g may be None where all are singles."""
         if g is None or self.only_singles:
@@ -196,7 +195,7 @@ def _take(values: Any, index: np.ndarray) -> Any:
 
 
 @dataclass(frozen=True)
-class Composition:
+class Examined:
     """A composition function, and how it is called and differentiated."""
 
     function: Compose
@@ -207,7 +206,7 @@ class Composition:
     matrices: Matrices | None = None  # W1 and W2, if g is of the paper's form
 
 
-def examine(compose: Compose | None, dimension: int) -> Composition:
+def examine(compose: Compose | None, dimension: int) -> Examined:
     """Find out by trying: autograd in the widest type that g takes, or finite differences.
 
     Raises:
@@ -244,7 +243,7 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
                 matrices = None
                 if isinstance(compose, Hadamard):
                     matrices = compose.hadamard_matrices()
-                return Composition(function, torch, dtype, matrices=matrices)
+                return Examined(function, torch, dtype, matrices=matrices)
         try:
             result = np.asarray(compose(a, b))
         except Exception as error:
@@ -257,7 +256,7 @@ def examine(compose: Compose | None, dimension: int) -> Composition:
     if result.shape != (2, dimension):
         raise ValueError(_wrong_shape(dimension, result.shape))
     step = STEP64 if result.dtype == np.float64 else STEP32
-    return Composition(compose, step=step, by_value=_works_by_value(compose, a[:1], b[:1]))
+    return Examined(compose, step=step, by_value=_works_by_value(compose, a[:1], b[:1]))
 
 
 def _works_by_value(compose: Compose, a: np.ndarray, b: np.ndarray) -> bool:

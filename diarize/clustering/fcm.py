@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.base import Rows, check_integer, check_number
+from diarize.clustering.base import Rows
 from diarize.clustering.composition import enumerate_sets
+from diarize.clustering.gradient import SetComposer
 from diarize.clustering.memberships import Mixture, SoftClusterer
 from diarize.clustering.seeding import spread_rows
-from diarize.clustering.set_composer import SetComposer
 
 FINALISTS = 2
 """Restarts that are followed until they settle; the others are given up on the way."""
@@ -58,11 +58,8 @@ class FCM(SoftClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_number("fuzzifier", self.fuzzifier)
         if self.fuzzifier <= 1:
             raise ValueError(f"fuzzifier must be above 1, got {self.fuzzifier!r}")
-        check_number("tol", self.tol)
-        check_integer("n_restarts", self.n_restarts)
 
     def _mix(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
         alone = SetComposer(None, enumerate_sets(k, 1), rows.shape[1])
@@ -72,7 +69,7 @@ class FCM(SoftClusterer):
             run.iterate(self.tol)
             if iteration > 0:
                 run.keep_best(max(FINALISTS, len(run.centers) // 2))
-            if run.settled.all():
+            if run.converged.all():
                 break
         run.keep_best(1)
         self.objective_ = float(run.objective[0])
@@ -81,7 +78,7 @@ class FCM(SoftClusterer):
             lambda some: memberships(some, centers, self.fuzzifier),
             centers,
             int(run.iterations[0]),
-            bool(run.settled[0]),
+            bool(run.converged[0]),
         )
 
 
@@ -91,7 +88,7 @@ class FuzzyMeans:
     Attributes:
         centers: v, shape (r, c, p).
         objective: of the centers before the last iteration, shape (r,); it never rises.
-        settled: which restarts have stopped improving, shape (r,).
+        converged: which restarts have stopped improving, shape (r,).
         iterations: how many each restart has done, shape (r,).
     """
 
@@ -100,15 +97,15 @@ class FuzzyMeans:
     ) -> None:
         self.centers = centers
         self.objective = np.full(len(centers), np.inf)
-        self.settled = np.zeros(len(centers), dtype=bool)
+        self.converged = np.zeros(len(centers), dtype=bool)
         self.iterations = np.zeros(len(centers), dtype=np.int64)
         self._rows = rows
         self._mean = rows.mean(axis=0, dtype=np.float64)
         self._m = m
 
     def iterate(self, tol: float) -> None:
-        """Memberships of all rows, then the centers that suit them, where not yet settled."""
-        live = np.flatnonzero(~self.settled)
+        """Memberships of all rows, then the centers that suit them, where not yet converged."""
+        live = np.flatnonzero(~self.converged)
         r, c, p = self.centers[live].shape
         shifted = self.centers[live] - self._mean
         weights, sums, objective = np.zeros((r, c)), np.zeros((r * c, p)), np.zeros(r)
@@ -123,7 +120,7 @@ class FuzzyMeans:
         held = weights > 0
         means = sums.reshape(r, c, p) / np.where(held, weights, 1)[:, :, None]
         self.centers[live] = np.where(held[:, :, None], means, shifted) + self._mean
-        self.settled[live] = self.objective[live] - objective <= tol * objective
+        self.converged[live] = self.objective[live] - objective <= tol * objective
         self.objective[live] = objective
         self.iterations[live] += 1
 
@@ -131,7 +128,7 @@ class FuzzyMeans:
         """Go on with the restarts of least objective, in their old order."""
         best = np.sort(np.argsort(self.objective, kind="stable")[:n_restarts])
         self.centers, self.objective = self.centers[best], self.objective[best]
-        self.settled, self.iterations = self.settled[best], self.iterations[best]
+        self.converged, self.iterations = self.converged[best], self.iterations[best]
 
 
 def memberships(

@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from diarize.clustering.assignment import cluster_means, squared_distances
 from diarize.clustering.base import (
     Regions,
     Rows,
     SampledClusterer,
     SpeakerBounds,
-    check_integer,
-    check_number,
 )
+from diarize.clustering.constraints import Constraints
 from diarize.clustering.gcr import GCR
-from diarize.clustering.linkage import PairwiseLinks, linked_trees, merged_apart
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
+from diarize.clustering.merging import coarser, merges
 from diarize.clustering.selection import Criterion
+from diarize.sets import squared_distances
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
@@ -66,7 +66,7 @@ class SpanningForest(SampledClusterer):
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "epsilon": (0.05, 0.02, 0.1, 0.2),
         "min_size": (3, 1, 2, 5),
-        "threshold": (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+        "threshold": GCR.tunables["threshold"],
     }
 
     def fit(
@@ -78,20 +78,12 @@ class SpanningForest(SampledClusterer):
             ValueError: X, an option or a link cannot be used, or no answer keeps to the links; one
                 line says why, and names two rows where links contradict each other.
         """
-        self._links = PairwiseLinks.of(must_link, cannot_link, len(X))
+        self._constraints = Constraints.of(must_link, cannot_link, len(X))
         super().fit(X, y)
         return self
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_number("epsilon", self.epsilon)
-        check_number("count_penalty", self.count_penalty)
-        check_integer("min_size", self.min_size)
-        if self.threshold is not None:
-            check_number("threshold", self.threshold)
-
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
-        linked = self._links.rows
+        linked = self._constraints.rows
         if len(linked) > size:
             raise ValueError(
                 f"links name {len(linked)} rows, more than the sample_size of {self.sample_size}"
@@ -99,31 +91,32 @@ class SpanningForest(SampledClusterer):
         others = np.setdiff1d(np.arange(n), linked)
         drawn = generator.choice(others, size - len(linked), replace=False)
         sample = np.sort(np.concatenate([linked, drawn]))
-        self._links = self._links.among(sample)
+        self._constraints = self._constraints.among(sample)
         return sample
 
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
-        links = self._links
-        labels = self._trees(rows, links, bounds, generator)
+        constraints = self._constraints
+        labels = self._trees(rows, constraints, bounds, generator)
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         greedy = GCR(max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold)
-        found = greedy.reassigned(rows, merged_apart(rows, labels, links.cannot), bounds)
-        allowed = (one for one in found if links.allow(one[1].sets[one[0]]))
+        tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
+        found = greedy.reassigned(rows, tried, bounds)
+        allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
         best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
         if best is None:
-            i, j = links.cannot[0]
+            i, j = constraints.cannot[0]
             raise ValueError(
                 f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} speakers"
             )
-        coarser, chosen = best
-        return chosen.regions(coarser)
+        labels, chosen = best
+        return chosen.regions(labels)
 
     def _trees(
         self,
         rows: Rows,
-        links: PairwiseLinks,
+        constraints: Constraints,
         bounds: SpeakerBounds,
         generator: np.random.Generator,
     ) -> Int64[np.ndarray, " n"]:
@@ -131,7 +124,7 @@ class SpanningForest(SampledClusterer):
         alike = self._connectivity(rows, generator)
         most = max(MOST_TREES, bounds.low)
         for smallest in (self.min_size, 1):
-            labels, kept = linked_trees(alike, links, smallest, most)
+            labels, kept = linked_trees(alike, constraints, smallest, most)
             if len(kept) >= bounds.low:
                 break
         trees, labels = np.unique(labels, return_inverse=True)
@@ -148,7 +141,7 @@ class SpanningForest(SampledClusterer):
         """How often two rows share a tree, M_eps, and among equals how near they are."""
         import torch
 
-        from diarize.clustering.forests.perturbed import perturbed_connectivity
+        from diarize.clustering.spanning import perturbed_connectivity
 
         n = len(rows)
         distances = squared_distances(rows, rows.astype(np.float64))
@@ -162,11 +155,56 @@ class SpanningForest(SampledClusterer):
         for begin in range(0, SAMPLES, at_once):
             draws = min(at_once, SAMPLES - begin)
             shared = perturbed_connectivity(
-                similarity,
-                max(1, n // TREE_SIZE),
-                epsilon=self.epsilon,
-                samples=draws,
-                generator=noise,
+                similarity, max(1, n // TREE_SIZE), self.epsilon, draws, noise
             )
             total += draws * shared.numpy().astype(np.float64)
         return total / SAMPLES - distances / (SAMPLES * (1 + distances.max()))
+
+
+def linked_trees(
+    alike: Float64[np.ndarray, "n n"], constraints: Constraints, smallest: int, most: int
+) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " kept"]]:
+    """Cut single linkage where it has as many trees of some size as may be.
+
+    That is Kruskal's algorithm with the changes of section 9.1 of the paper: rows that must be
+    linked come first, and no edge joins trees that hold rows that must not be linked.
+
+    Args:
+        alike: similarities of all pairs, symmetric.
+        constraints: on the rows.
+        smallest: fewest rows of a tree that counts; one that holds a row that must not be linked
+            to another always does.
+        most: largest number of trees that count.
+
+    Returns:
+        A tree for each row, and the trees that count.
+    """
+    n = len(alike)
+    must = constraints.groups(n)
+    forced = -alike.max()
+    costs = np.where(must[:, None] == must, forced - 1, -alike)
+    i, j = constraints.cannot.T
+    costs[i, j] = costs[j, i] = np.inf
+    bound = np.zeros(n, bool)
+    bound[constraints.cannot] = True
+    labels, size = np.arange(n), np.ones(n, np.int64)
+    answer: tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " kept"]] | None = None
+
+    def nearest(one: int, other: int, others: np.ndarray) -> np.ndarray:
+        return np.minimum(costs[one, others], costs[other, others])
+
+    def counted() -> Int64[np.ndarray, " kept"]:
+        return np.flatnonzero((size >= min(smallest, n)) | (bound & (size > 0)))
+
+    for one, other, cost in merges(costs, nearest):
+        kept = counted()
+        if cost >= forced and 0 < len(kept) <= most and (not answer or len(kept) > len(answer[1])):
+            answer = labels.copy(), kept
+        labels[labels == other] = one
+        size[one] += size[other]
+        bound[one] |= bound[other]
+        size[other], bound[other] = 0, False
+    kept = counted()
+    if answer is None or answer[1].size < len(kept) <= most:  # or more trees must be kept apart
+        answer = labels, kept
+    return answer

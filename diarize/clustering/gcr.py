@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -11,21 +11,28 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from sklearn.base import clone
 
-from diarize.clustering.agglomerative import cut, ward_merges, ward_tree
-from diarize.clustering.assignment import Assignment, cluster_means
 from diarize.clustering.base import (
     MOST_SETS,
     Regions,
     Rows,
     SampledClusterer,
     SpeakerBounds,
-    check_integer,
-    check_number,
 )
-from diarize.clustering.composition import most_speakers
-from diarize.clustering.reassignment import ORDERS, composition_distances, stand_for
+from diarize.clustering.composition import (
+    Compose,
+    compose_sets,
+    enumerate_sets,
+    most_speakers,
+)
+from diarize.clustering.geometry import cluster_means
+from diarize.clustering.merging import coarser, cut, ward_tree
+from diarize.clustering.nearest import Nearest
 from diarize.clustering.selection import Criterion
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, squared_distances
+
+Sets = Bool[np.ndarray, "m k"]
+Distances = Float64[np.ndarray, "k m"]
+Order = tuple[Int64[np.ndarray, " moved"], Float64[np.ndarray, " moved"]]
 
 MAX_BASE_CLUSTERS = 30
 """Most base clusters looked at when their number is inferred."""
@@ -80,14 +87,8 @@ class GCR(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        for name in ("set_penalty", "count_penalty"):
-            check_number(name, getattr(self, name))
         if self.order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
-        if self.threshold is not None:
-            check_number("threshold", self.threshold)
-        if self.n_base_clusters is not None:
-            check_integer("n_base_clusters", self.n_base_clusters)
 
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
@@ -95,7 +96,7 @@ class GCR(SampledClusterer):
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
-        found = self.reassigned(rows, merged_step_by_step(rows, labels), bounds)
+        found = self.reassigned(rows, coarser(rows, labels), bounds)
         tried = found if inferred else islice(found, 1)
         best = min(tried, key=lambda one: one[1].cost(criterion), default=None)
         if best is None:
@@ -132,7 +133,7 @@ class GCR(SampledClusterer):
         labels = labels - clusters[0]
         inside = labels >= 0
         means = cluster_means(rows[inside], labels[inside], len(clusters))
-        everyone = Assignment(rows, 1, len(means))
+        everyone = Nearest(rows, 1, len(means))
         everyone.update(means[None], np.zeros(len(means)))
         return np.where(inside, labels, everyone.labels[0]).astype(np.int64)
 
@@ -205,16 +206,89 @@ def most_base_clusters(max_set_size: int, bounds: SpeakerBounds) -> int:
     return max(most_speakers(MAX_BASE_CLUSTERS, max_set_size, MOST_SETS), bounds.low)
 
 
-def merged_step_by_step(
-    rows: Rows, labels: Int64[np.ndarray, " n"]
-) -> Iterator[Int64[np.ndarray, " n"]]:
-    """These clusters, then one fewer by Ward's criterion, and so on down to one."""
-    counts = np.bincount(labels)
-    sums = np.stack([rows[labels == j].sum(axis=0, dtype=np.float64) for j in range(len(counts))])
-    yield labels
-    places = np.arange(len(counts))  # of each first cluster among those that are left
-    for a, b, _ in ward_merges(sums, counts, len(counts) - 1):
-        stays, goes = places[a], places[b]
-        labels = np.where(labels == goes, stays, labels - (labels > goes))
-        places -= places > goes
-        yield labels
+def composition_distances(
+    compose: Compose | None,
+    means: Float64[np.ndarray, "k p"],
+    max_set_size: int,
+    set_penalty: float,
+) -> tuple[Sets, Distances]:
+    """All compositions of two or more clusters, and how far each cluster is from each.
+
+    The square of a distance includes the penalty for each speaker beyond the first; a composition
+    that holds the cluster itself is infinitely far.
+    """
+    sets = enumerate_sets(len(means), max_set_size)
+    sets = sets[sets.sum(axis=1) > 1]
+    if len(means) < 3 or not len(sets):
+        return sets[:0], np.zeros((len(means), 0))
+    distances = squared_distances(means, compose_sets(compose, means, sets))
+    distances += set_penalty * (sets.sum(axis=1) - 1)
+    distances[sets.T] = np.inf  # b_j does not hold j
+    return sets, np.sqrt(distances)
+
+
+def nearest_first(sets: Sets, distances: Distances) -> Order:
+    """Algorithm 4: nearest first, up to the first that contradicts those before it."""
+    k = len(distances)
+    if not len(sets):
+        return np.zeros(0, np.int64), np.zeros(0)
+    composition = distances.argmin(axis=1)  # b_j
+    nearest = distances[np.arange(k), composition]  # d_j
+    part_of_others = np.zeros(k, dtype=bool)  # S
+    reassigned = np.zeros(k, dtype=bool)  # T
+    order = []
+    for j in np.argsort(nearest, kind="stable"):
+        parts = sets[composition[j]]
+        if np.isinf(nearest[j]) or part_of_others[j] or (parts & reassigned).any():
+            break
+        part_of_others |= parts
+        reassigned[j] = True
+        order.append(j)
+    chosen = np.array(order, dtype=np.int64)
+    return chosen, nearest[chosen]
+
+
+def elimination(sets: Sets, distances: Distances) -> Order:
+    """One speaker fewer at a time: whose loss leaves all lost ones nearest to what remains.
+
+    The composition of a cluster that was lost before may change with every further one, so there
+    are no contradictions. The level of a step is the largest distance of a lost cluster from the
+    compositions of those that remain; it never falls.
+    """
+    k = len(distances)
+    remaining = np.ones(k, dtype=bool)
+    order = np.zeros(0, np.int64)
+    levels: list[float] = []
+    while True:
+        usable = ~sets[:, ~remaining].any(axis=1)
+        best, level = -1, np.inf
+        for j in np.flatnonzero(remaining):
+            without = usable & ~sets[:, j]
+            if without.any():
+                worst = distances[np.ix_(np.append(order, j), without)].min(axis=1).max()
+                if worst < level:
+                    best, level = int(j), float(worst)
+        if best < 0:
+            return order, np.array(levels)
+        remaining[best] = False
+        order = np.append(order, best)
+        levels.append(level)
+
+
+ORDERS: dict[str, Callable[[Sets, Distances], Order]] = {
+    "nearest": nearest_first,
+    "elimination": elimination,
+}
+"""Name of an order -> what finds it."""
+
+
+def stand_for(
+    moved: Int64[np.ndarray, " moved"], sets: Sets, distances: Distances
+) -> tuple[Bool[np.ndarray, "moved k"], Float64[np.ndarray, " moved"]]:
+    """The nearest composition of the other clusters to each that was moved, and its distance."""
+    usable = ~sets[:, moved].any(axis=1)
+    of_others, gaps = sets[usable], distances[np.ix_(moved, usable)]
+    if not len(moved):
+        return np.zeros((0, len(distances)), dtype=bool), np.zeros(0)
+    nearest = gaps.argmin(axis=1)
+    return of_others[nearest], gaps[np.arange(len(moved)), nearest]

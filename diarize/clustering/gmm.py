@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.base import Rows, check_integer, check_number
+from diarize.clustering.base import Rows
 from diarize.clustering.memberships import Mixture, SoftClusterer
 
 COVARIANCES = ("full", "tied", "diag", "spherical")
@@ -62,8 +62,6 @@ class GMM(SoftClusterer):
                 f"covariance_type must be one of {', '.join(COVARIANCES)}, "
                 f"got {self.covariance_type!r}"
             )
-        check_number("tol", self.tol)
-        check_integer("n_restarts", self.n_restarts)
 
     def _mix(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
         from sklearn.mixture import BayesianGaussianMixture

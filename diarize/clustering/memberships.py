@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from diarize.clustering.assignment import cluster_means
 from diarize.clustering.base import (
     Clusterer,
     Rows,
     SpeakerBounds,
-    check_integer,
-    check_number,
     warn_not_converged,
 )
+from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets
 
@@ -54,14 +52,9 @@ class SoftClusterer(Clusterer):
         raise NotImplementedError
 
     def _check_options(self) -> None:
-        check_number("count_penalty", self.count_penalty)
-        check_integer("max_iter", self.max_iter)
-        if self.sample_size is not None:
-            check_integer("sample_size", self.sample_size)
-        if self.threshold is not None:
-            check_number("threshold", self.threshold)
-            if self.threshold > 1:
-                raise ValueError(f"threshold must be at most 1, got {self.threshold!r}")
+        super()._check_options()
+        if self.threshold is not None and self.threshold > 1:
+            raise ValueError(f"threshold must be at most 1, got {self.threshold!r}")
 
     def _fit(
         self, rows: Rows, y: object, bounds: SpeakerBounds, generator: np.random.Generator

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.assignment import lie_on_sphere, to_sphere
 from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
-from diarize.sets import SpeakerSets
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
+from diarize.sets import SpeakerSets, to_sphere
 
 
 class Oracle(Clusterer):
@@ -53,3 +53,25 @@ def _single_means(rows: Rows, truth: SpeakerSets) -> Float64[np.ndarray, "k p"]:
             chosen = alone if alone.any() else holds
             centroids[speaker] = rows[chosen].mean(axis=0, dtype=np.float64)
     return to_sphere(centroids) if lie_on_sphere(rows) else centroids
+
+
+class OSC(Oracle):
+    """Oracle singleton clustering: each true set (y of `fit`) is a speaker of its own.
+
+    What a perfect clustering would answer that cannot infer compositions. Rows of nobody stay
+    rows of nobody.
+    """
+
+    finds_overlap = False
+
+    def _fit(
+        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+        truth, _ = super()._fit(rows, y, bounds, generator)
+        spoken = truth.sizes > 0
+        labels = np.full(len(truth), -1)
+        clusters, labels[spoken] = truth[spoken].distinct()
+        if not spoken.any():
+            return SpeakerSets(np.zeros((len(rows), 0))), np.zeros((0, rows.shape[1]))
+        means = cluster_means(rows[spoken], labels[spoken], len(clusters))
+        return SpeakerSets.from_labels(labels), means

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
-from diarize.clustering.assignment import squared_distances
-from diarize.clustering.set_composer import SetComposer
+from diarize.clustering.gradient import SetComposer
+from diarize.sets import squared_distances
 
 SPREAD_ROWS = 2000
 """Rows among which spread centroids are looked for; a sample of this size will do."""

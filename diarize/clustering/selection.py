@@ -30,7 +30,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.assignment import lie_on_sphere
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.scatter import Scatter
 
 DIMENSION = 25.0

@@ -17,7 +17,6 @@ from diarize.embedding.model import CompositionalEmbedding
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
-from diarize.training.forest import forest_loss
 from diarize.training.gradients import clip, keeping
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
 from diarize.training.processes import ALONE, Processes
@@ -48,8 +47,6 @@ class LoopConfig:
         clip: largest norm of the gradient.
         every: steps between two checkpoints.
         bf16: whether f runs in bfloat16 (weights and losses stay in float32).
-        sets: weight of the softmax over sets.
-        forest: weight of the spanning forest's loss.
     """
 
     steps: int = 20_000
@@ -62,8 +59,6 @@ class LoopConfig:
     clip: float = 1.0
     every: int = 1_000
     bf16: bool = True
-    sets: float = 1.0
-    forest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,29 +155,15 @@ class Trainer:
         """The parts of the loss, weighted; `wanted` are the teacher's vectors of the voices."""
         config, compose, members = self.config, self.model.compose, batch.members
         scale, largest = self.log_scale.exp().clamp(max=LARGEST_SCALE), config.max_set_size
-        parts = {}
-        if config.sets:
-            parts["windows"] = config.sets * episode_loss(
+        parts = {
+            "windows": episode_loss(
                 compose, vectors, members, batch.alone, scale, largest, batch.known
             )
-        if config.sets and wanted is not None:
-            parts["voices"] = config.sets * set_softmax(
+        }
+        if wanted is not None:
+            parts["voices"] = set_softmax(
                 compose, wanted, vectors, members, scale, largest, batch.known
             )
-        if config.forest:
-            # The same noise again when a step is done again.
-            generator = torch.Generator(self.device).manual_seed(self.step)
-            parts["forest"] = config.forest * forest_loss(
-                compose,
-                vectors,
-                members,
-                batch.alone,
-                batch.steady,
-                batch.known,
-                largest,
-                generator,
-            )
-        if wanted is not None:
             parts["teacher"] = config.teacher * teacher_loss(vectors, members, wanted)
         return parts
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import expit, logit
 
+from diarize.clustering.merging import merges
 from diarize.scatter import Likeness
 from diarize.sets import to_sphere
 
@@ -290,23 +291,18 @@ def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int
 
     What is -inf stays so, whatever it is averaged with. A group is numbered as its first member.
     """
-    alike = alike.copy()
-    group = np.arange(len(alike))
-    size = np.ones(len(alike))
-    best = alike.max(axis=1)
-    while True:
-        kept = int(best.argmax())
-        if best[kept] < threshold:
-            return group
-        kept, gone = sorted((kept, int(alike[kept].argmax())))
-        pointed = best == np.maximum(alike[:, kept], alike[:, gone])  # may lose their best
-        mean = (size[kept] * alike[kept] + size[gone] * alike[gone]) / (size[kept] + size[gone])
-        alike[kept] = alike[:, kept] = mean
-        alike[gone] = alike[:, gone] = -np.inf
+    group, size, costs = np.arange(len(alike)), np.ones(len(alike)), -alike
+
+    def mean(kept: int, gone: int, others: Int64[np.ndarray, " others"]) -> np.ndarray:
+        total = size[kept] * costs[kept, others] + size[gone] * costs[gone, others]
         size[kept] += size[gone]
+        return total / size[kept]
+
+    for kept, gone, cost in merges(costs, mean):
+        if cost > -threshold:
+            break
         group[group == gone] = kept
-        pointed[[kept, gone]] = True
-        best[pointed] = alike[pointed].max(axis=1)
+    return group
 
 
 def rename(

@@ -1,4 +1,4 @@
-"""Ship a SplitNet with its card: python card.py FOLDER..., when `diarize train splitnet` has ended.
+"""Ship a SplitNet with its card: python card.py FOLDER..., when train_splitnet.py has ended.
 
 Several folders are one training, each of which began with the weights of the one before it. The
 weights go to models/dpgmm/splitnet-D.safetensors, the card beside them.
@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import safe_open
-
-from diarize.clustering.splitnet.weights import load_splitnet, shipped_splitnet
-from diarize.storage.files import atomic_output
-from diarize.training.splitnet import (
+from train_splitnet import (
     TEST_ROWS,
     TEST_SETS,
     drawn_tests,
@@ -24,6 +21,9 @@ from diarize.training.splitnet import (
     split_accuracy,
     two_means,
 )
+
+from diarize.clustering.dpgmm.splitnet import load_splitnet, shipped_splitnet
+from diarize.storage.files import atomic_output
 
 
 def main(folders: Sequence[Path]) -> None:
@@ -71,7 +71,8 @@ def commands(recipes: Sequence[dict[str, Any]]) -> list[str]:
     """What was called for it, in folders DIR1, DIR2, ..."""
     folders = [f"DIR{n + 1}" for n in range(len(recipes))]
     lines = [
-        f"diarize train splitnet --dim {recipe['dimension']} --steps {recipe['steps']} "
+        f"python recipes/dpgmm/train_splitnet.py --dim {recipe['dimension']} "
+        f"--steps {recipe['steps']} "
         f"--batch {recipe['batch']}"
         + (f" --start {folders[n - 1]}/splitnet.safetensors" if n else "")
         + f" --out {folders[n]}"

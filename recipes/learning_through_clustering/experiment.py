@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from data import WIDTH, Data, digits, idx, speech
+from divergence import hard_divergence, soft_divergence
+from online import OnlineClustering, squared
+from regularisers import REGULARISERS, memberships
 from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
@@ -23,10 +26,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from steps.scores import begin_scores, read_scores
 from torch.nn.functional import mse_loss
-
-from diarize.clustering.combination import hard_divergence, soft_divergence
-from diarize.clustering.combination.regularisers import REGULARISERS, memberships
-from diarize.training.assignment import OnlineClustering, squared
 
 BATCH = 256
 SIGMA = 100.0

@@ -13,16 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from forest_loss import forest_loss
+from torch import Tensor
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.embedding import begin, development_episodes
-from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, train
 
-LOSSES = {"sets": (1.0, 0.0), "forest": (0.0, 1.0), "sets+forest": (1.0, 1.0)}
+LOSSES = ("sets", "forest", "sets+forest")
 SPEEDS = (1.0, 0.9, 1.1)
 EPISODES = EpisodeConfig(episodes=2, singles=4, pairs=16, triples=0, starts=4, changes=4)
 POOL = ("librispeech", "vctk")
@@ -36,6 +38,31 @@ def make_voices(speech: Path, folder: Path) -> Voices:
     return Voices.load(folder)
 
 
+class ForestTrainer(Trainer):
+    """A trainer by the softmax over sets, by the forest's loss, or by their sum."""
+
+    def __init__(self, model: CompositionalEmbedding, config: LoopConfig, loss: str) -> None:
+        super().__init__(model, config)
+        self.terms = loss.split("+")
+
+    def losses(self, batch: Batch, vectors: Tensor, wanted: Tensor | None) -> dict[str, Tensor]:
+        """The parts of the loss."""
+        parts = super().losses(batch, vectors, wanted) if "sets" in self.terms else {}
+        if "forest" in self.terms:
+            parts["forest"] = forest_loss(
+                self.model.compose,
+                vectors,
+                batch.members,
+                batch.alone,
+                batch.steady,
+                batch.known,
+                self.config.max_set_size,
+                # The same noise again when a step is done again.
+                torch.Generator(self.device).manual_seed(self.step),
+            )
+        return parts
+
+
 def learn(
     voices: Voices, loss: str, labelled: float, steps: int, folder: Path
 ) -> CompositionalEmbedding:
@@ -44,11 +71,8 @@ def learn(
     maker = EpisodeMaker(voices, [], replace(EPISODES, labelled=labelled), seed=0)
     torch.manual_seed(0)
     model = CompositionalEmbedding(EmbeddingConfig())
-    sets, forest = LOSSES[loss]
-    config = LoopConfig(
-        steps=steps, cooldown=steps // 4, every=100, max_set_size=2, sets=sets, forest=forest
-    )
-    trainer = Trainer(model, config)
+    config = LoopConfig(steps=steps, cooldown=steps // 4, every=100, max_set_size=2)
+    trainer = ForestTrainer(model, config, loss)
     begin(trainer, maker, folder / "checkpoint.safetensors")
     train(trainer, maker, None, folder, {}, workers=1)
     return model

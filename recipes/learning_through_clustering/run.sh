@@ -63,7 +63,7 @@ if [ -n "$speech" ] && wanted 6 'adaptation'; then
       python "$here/channels.py" "$channel" "$work/$split-40/conversations" "$own"
       cat "$own"/conversation_0[123]?.rttm > "$own/reference.rttm"
       diarize adapt "$own"/conversation_00?.wav --out "$own/aligned.safetensors"
-      diarize adapt "$own"/conversation_00?.wav --steps 400 --out "$own/trained.safetensors"
+      python "$here/last_layer.py" "$own"/conversation_00?.wav --out "$own/trained.safetensors"
       for backend in ckm gcr; do
         for model in shipped aligned trained; do
           weights=lstm-compositional

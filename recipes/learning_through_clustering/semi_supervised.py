@@ -22,16 +22,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from data import digits
-from sklearn.linear_model import LogisticRegression
-from steps.scores import begin_scores, read_scores
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, normalize
-
-from diarize.clustering.forests import (
+from forests import (
     PartialFenchelYoungLoss,
     links_from_labels,
     max_spanning_forest,
 )
+from sklearn.linear_model import LogisticRegression
+from steps.scores import begin_scores, read_scores
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, normalize
 
 METHODS = ("forest", "cross-entropy")
 LABELLED = (1.0, 0.1, 0.03)  # share of the training examples

@@ -24,6 +24,7 @@ import joblib
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import binom
+from steps.scores import read_scores
 
 from diarize import clustering
 from diarize.formats.embeddings import read_embeddings
@@ -294,18 +295,6 @@ def score_trials(work: Path) -> list[Score]:
     return scores
 
 
-def read_scores(path: Path) -> list[Score]:
-    """The lines of scores.tsv."""
-    with path.open(newline="") as lines:
-        return [
-            Score(
-                row["method"], int(row["d"]), int(row["n"]), row["trial"], float(row["cri"]),
-                float(row["ari"]), int(row["n_speakers"]), float(row["seconds"]),
-            )
-            for row in csv.DictReader(lines, delimiter="\t")
-        ]  # fmt: skip
-
-
 def print_tables(work: Path, published: Path | None) -> None:
     """Print the tables as Markdown: per cent, mean (standard error), ours beside the paper's.
 
@@ -316,7 +305,7 @@ def print_tables(work: Path, published: Path | None) -> None:
         work: the work folder, scored.
         published: TSV of the paper's figures, columns d, n, method, cri, cri_se, ari, ari_se.
     """
-    scores = read_scores(work / "scores.tsv")
+    scores = read_scores(work / "scores.tsv", Score)
     theirs = _read_published(published) if published else {}
     for d in sorted({score.d for score in scores}):
         table = _Table([score for score in scores if score.d == d])

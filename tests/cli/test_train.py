@@ -12,13 +12,11 @@ import pytest
 
 import diarize.training.activity
 import diarize.training.embedding
-import diarize.training.splitnet
 from diarize.training.activity import ActivityRecipe, train_activity
 from diarize.training.counting import CounterLoop
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.loop import LoopConfig
-from diarize.training.splitnet import SplitRecipe
 
 Cli = Callable[..., Any]
 
@@ -63,18 +61,6 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     assert (asked["until"], asked["workers"], asked["device"]) == (5, 0, "cpu")
 
 
-def test_losses_and_labels(cli: Cli, calls: list[dict[str, Any]], tmp_path: Path) -> None:
-    command = ["train", "embedding", "--speech", "s", "--out", tmp_path / "o"]
-    for options, weights in (
-        (["--loss", "forest"], (0.0, 1.0)),
-        (["--loss", "sets", "--loss", "forest", "--labelled", "0.1"], (1.0, 1.0)),
-    ):
-        assert cli(*command, *options).status == 0
-        loop = calls[-1]["recipe"].loop
-        assert (loop.sets, loop.forest) == weights
-    assert calls[-1]["recipe"].episodes.labelled == 0.1
-
-
 def test_defaults_are_those_of_the_library(
     cli: Cli, calls: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -94,8 +80,6 @@ def test_defaults_are_those_of_the_library(
         (["--speech", "no", "--steps", "0"], "--steps"),
         (["--speech", "no", "--until", "0"], "--until"),
         (["--speech", "no", "--rate", "-1"], "--rate"),
-        (["--speech", "no", "--loss", "triplet"], "loss triplet: not one of sets, forest"),
-        (["--speech", "no", "--labelled", "1.5"], "--labelled"),
         (["--speech", "no", "--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
     ],
 )
@@ -111,37 +95,6 @@ def test_a_file_in_the_place_of_the_folder(cli: Cli, tmp_path: Path) -> None:
     file.touch()
     command = ["train", "embedding", "--speech", tmp_path, "--out", file]
     cli(*command).assert_refused(f"{file}: a file, but a folder is needed")
-
-
-@pytest.fixture
-def splits(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the library is asked for; nothing is trained."""
-    asked: list[dict[str, Any]] = []
-
-    def train(recipe: SplitRecipe, folder: Path, *, report: Any, **options: Any) -> Path:
-        asked.append({"recipe": recipe, "folder": folder, **options})
-        report(100, 0.25, {"easy": 0.9875, "hard": 0.75})
-        return folder / "splitnet.safetensors"
-
-    monkeypatch.setattr(diarize.training.splitnet, "train_splitnet", train)
-    return asked
-
-
-def test_splitnet_is_trained(cli: Cli, splits: list[dict[str, Any]], tmp_path: Path) -> None:
-    out = tmp_path / "net"
-    result = cli(
-        "train", "splitnet", "--dim", 3, "--out", out, "--steps", 9, "--batch", 2, "--rate", 0.5,
-        "--every", 4, "--until", 5, "--seed", 7,
-    )  # fmt: skip
-    assert result.status == 0
-    assert result.out == "step 100: loss 0.250; split accuracy easy 0.988, hard 0.750\n"
-    assert result.err == f"diarize: note: weights in {out / 'splitnet.safetensors'}\n"
-    (asked,) = splits
-    assert asked["recipe"] == SplitRecipe(dimension=3, steps=9, batch=2, rate=0.5, every=4, seed=7)
-    assert (asked["folder"], asked["until"]) == (out, 5)
-    cli("train", "splitnet", "--dim", 3, "--out", out)
-    assert splits[1]["recipe"] == SplitRecipe(dimension=3)
-    assert cli("train", "splitnet", "--out", out).status == 2
 
 
 @pytest.fixture

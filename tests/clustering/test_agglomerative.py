@@ -10,8 +10,9 @@ from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
-from diarize.clustering import agglomerative
-from diarize.clustering.agglomerative import Agglomerative, cut, ward_merges, ward_tree
+from diarize.clustering import merging
+from diarize.clustering.agglomerative import Agglomerative
+from diarize.clustering.merging import cut, ward_merges, ward_tree
 
 
 def fit(rows, **options):
@@ -21,7 +22,7 @@ def fit(rows, **options):
 @pytest.mark.parametrize("block", [1, 7, 512])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_tree_is_scipys(block, dtype, monkeypatch):
-    monkeypatch.setattr(agglomerative, "BLOCK", block)
+    monkeypatch.setattr(merging, "BLOCK", block)
     rows = np.random.default_rng(0).normal(size=(30, 4)).astype(dtype)
     expected = linkage(rows.astype(np.float64), "ward")
     assert np.allclose(ward_tree(rows), expected)
@@ -93,5 +94,5 @@ def test_order_and_rotation_of_the_rows_do_not_matter(make_world):
 @given(st.integers(0, 2**40), st.integers(2, 12))
 def test_merges_are_those_of_scipy(seed: int, n: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(n, 3))
-    costs = [cost for *_, cost in ward_merges(rows, np.ones(n, dtype=np.int64), n - 1)]
+    costs = [cost for *_, cost in ward_merges(rows, np.ones(n, dtype=np.int64))]
     assert np.allclose(costs, linkage(rows, "ward")[:, 2] ** 2 / 2)

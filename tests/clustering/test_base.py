@@ -3,7 +3,6 @@ import pytest
 
 from diarize.clustering.base import (
     Clusterer,
-    ConvergenceMonitor,
     Regions,
     SampledClusterer,
     SpeakerBounds,
@@ -57,16 +56,6 @@ def test_sets_that_are_too_many_are_not_looked_for():
     with pytest.raises(ValueError, match="20 speakers have 60459 sets of up to 6, more than") as e:
         SpeakerBounds.resolve(20, None, None, 100, 6)
     assert "\n" not in str(e.value)
-
-
-def test_the_monitor_keeps_histories_of_the_chosen_restarts():
-    monitor = ConvergenceMonitor(3)
-    monitor.record(np.array([3.0, 2.0, 1.0]), np.arange(3))
-    monitor.keep(np.array([0, 2]))
-    monitor.record(np.array([2.0, 0.5]), np.array([1]))  # the first one had settled
-    assert monitor.values(0).tolist() == [3.0]
-    assert monitor.values(1).tolist() == [1.0, 0.5]
-    assert monitor.settled.shape == (2,)
 
 
 def test_rows_that_are_no_numbers_are_named():

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from diarize.clustering import alternation, ckm
-from diarize.clustering.alternation import Alternation
-from diarize.clustering.ckm import CKM
+from diarize.clustering import ckm
+from diarize.clustering.ckm import CKM, Alternation
 from diarize.clustering.composition import compose_sets, enumerate_sets
-from diarize.clustering.set_composer import SetComposer
+from diarize.clustering.gradient import SetComposer
+from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -106,8 +106,8 @@ def test_no_restart_ever_rises_whatever_the_rows(seed, narrow, d):
         run.alternate(0.0, 3)
     rounding = 1e-9 if not narrow else 1e-6
     for restart in range(6):
-        history = run.monitor.values(restart)
-        assert len(history) == 2 * run.monitor.iterations[restart]
+        history = run.values(restart)
+        assert len(history) == 2 * run.n_iter[restart]
         assert (history[:-1] - history[1:]).min() >= -rounding * history.max()
 
 
@@ -117,16 +117,16 @@ def test_sufficient_statistics_give_the_gradient_of_the_full_objective(d):
     rows = generator.normal(size=(40, 5))
     centroids = generator.normal(size=(2, 3, 5))
     run = start(rows, centroids, unit_mean, d)
-    run.assignment.update(run.centers, run.offsets)
+    run.nearest.update(run.centers, run.offsets)
     every = np.arange(2)
     _, pullback = SetComposer(unit_mean, run.sets, 5).with_pullback(centroids)
-    gradient = pullback(run.assignment.slope(run.centers, every))
+    gradient = pullback(run.nearest.slope(run.centers, every))
 
     leaf = torch.tensor(centroids, requires_grad=True)
     x = torch.tensor(rows)
     total = torch.zeros((), dtype=torch.float64)
     for r in range(2):
-        for i, c in enumerate(run.assignment.labels[r]):
+        for i, c in enumerate(run.nearest.labels[r]):
             members = [leaf[r, j] for j in np.flatnonzero(run.sets[c])]
             if len(members) == 3:
                 orders = [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
@@ -139,7 +139,7 @@ def test_sufficient_statistics_give_the_gradient_of_the_full_objective(d):
                 center = members[0] if len(members) == 1 else unit_mean(*members)
             total = total + ((x[i] - center) ** 2).sum()
     total.backward()
-    values = run.assignment.objective(run.centers, run.offsets, every)
+    values = run.nearest.objective(run.centers, run.offsets, every)
     assert np.isclose(values.sum(), total.item())
     assert np.allclose(gradient, leaf.grad.numpy(), atol=1e-9)
 
@@ -161,7 +161,7 @@ def test_the_best_restart_is_followed_to_the_end(make_world):
     assert model.converged_
     # From its answer on, ever smaller steps find nothing more.
     run = start(world.rows, model.centroids_[None], unit_mean)
-    while not run.monitor.settled.all() and run.monitor.iterations[0] < 100:
+    while not run.converged.all() and run.n_iter[0] < 100:
         run.alternate(1e-13, 3)
     assert model.ssd_ <= run.objective()[0] * (1 + 1e-7)
 
@@ -195,7 +195,7 @@ def test_blocks_of_restarts_change_nothing_but_memory(make_world, monkeypatch):
     options = {"n_speakers": 3, "compose": unit_mean, "n_restarts": 20, "random_state": 0}
     whole = CKM(**options).fit(world.rows)
     monkeypatch.setattr(ckm, "RUN_VALUES", 7 * 6 * 16)
-    monkeypatch.setattr(alternation, "DESCENT_VALUES", 100)
+    monkeypatch.setattr(ckm, "DESCENT_VALUES", 100)
     parts = CKM(**options).fit(world.rows)
     assert parts.sets_ == whole.sets_
     assert np.isclose(parts.ssd_, whole.ssd_)
@@ -343,3 +343,45 @@ def test_a_composition_that_is_undefined_attracts_nobody():
 def test_options_that_cannot_be_used_are_refused(option, reason):
     with pytest.raises(ValueError, match=reason):
         CKM(max_set_size=1).set_params(**option).fit(np.eye(3))
+
+
+def mean(a, b):
+    return (a + b) / 2
+
+
+def composer(k, p, d=2):
+    return SetComposer(unit_mean, enumerate_sets(k, d), p)
+
+
+def test_random_centroids_are_different_rows():
+    rows = np.arange(10.0)[:, None]
+    chosen = random_rows(rows, 4, 50, np.random.default_rng(0))
+    assert chosen.shape == (50, 4, 1)
+    assert all(len(np.unique(restart)) == 4 for restart in chosen)
+    assert np.isin(chosen, rows).all()
+
+
+def test_spread_centroids_pass_over_what_they_compose():
+    corners = np.eye(3)
+    rows = np.concatenate([corners, unit(corners + np.roll(corners, 1, axis=0))])
+    chosen = spread_rows(rows, composer(3, 3), np.zeros(6), 200, np.random.default_rng(0))
+    assert all(len(np.unique(restart, axis=0)) == 3 for restart in chosen)
+    for restart in chosen:
+        first, second, third = restart
+        mixture = unit_mean(first[None], second[None])[0]
+        assert not np.allclose(third, mixture)
+
+
+def test_known_centroids_stay_first():
+    rows = unit(np.random.default_rng(0).normal(size=(20, 4)))
+    first = rows[[3, 7]]
+    chosen = spread_rows(rows, composer(3, 4), np.zeros(6), 5, np.random.default_rng(1), first)
+    assert np.array_equal(chosen[:, :2], np.repeat(first[None], 5, axis=0))
+    same = spread_rows(rows, composer(2, 4), np.zeros(3), 1, np.random.default_rng(1), first)
+    assert np.array_equal(same, first[None])
+
+
+def test_rows_that_coincide_can_be_drawn_once_each():
+    rows = np.ones((4, 2)) / 2**0.5
+    chosen = spread_rows(rows, composer(4, 2), np.zeros(10), 3, np.random.default_rng(0))
+    assert np.allclose(chosen, rows[0])

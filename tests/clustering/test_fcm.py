@@ -88,12 +88,12 @@ def test_the_objective_never_rises():
         assert falls.min() >= -1e-9 * np.max(values)
 
 
-def test_settled_restarts_stay_where_they_are():
+def test_converged_restarts_stay_where_they_are():
     rows = np.random.default_rng(0).normal(size=(40, 3))
     run = FuzzyMeans(rows, rows[:6].reshape(2, 3, 3).copy(), 1.5)
-    while not run.settled.any():
+    while not run.converged.any():
         run.iterate(1e-5)
-    first = int(run.settled.argmax())
+    first = int(run.converged.argmax())
     centers, iterations = run.centers[first].copy(), run.iterations[first]
     run.iterate(1e-5)
     assert np.array_equal(run.centers[first], centers)

@@ -181,8 +181,7 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     """The readers of weights, which import torch."""
     import torch
 
-    from diarize.clustering.splitnet.network import SplitNet, SplitNetConfig
-    from diarize.clustering.splitnet.weights import load_splitnet, packed
+    from diarize.clustering.dpgmm.splitnet import SplitNet, SplitNetConfig, load_splitnet, packed
     from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
     from diarize.training.checkpoints import read_checkpoint
 

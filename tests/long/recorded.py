@@ -171,9 +171,11 @@ def compare(before: Path, after: Path) -> int:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two files are equal, but for times in seconds of a page, and dates in archives."""
+    """Whether two files are equal, but for dates, folders and how long it took."""
     if not (one.is_file() and other.is_file()):
         return False
+    if one.name.startswith(".diarize"):  # hashes of what lies beside it
+        return True
     if one.suffix == ".npz":
         with np.load(one) as a, np.load(other) as b:
             return a.files == b.files and all(np.array_equal(a[k], b[k]) for k in a.files)
@@ -181,7 +183,9 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _plain(path: Path) -> str:
-    return re.sub(r'"?(real_time_factor|DATE=)"?:?[^,\n>]*', "", path.read_text("utf-8", "replace"))
+    return re.sub(
+        r'"?(real_time_factor|DATE=|MEDIA_URL=)"?:?[^,\n>]*', "", path.read_text("utf-8", "replace")
+    )
 
 
 def main() -> None:

@@ -10,6 +10,10 @@ from types import ModuleType
 
 import pytest
 
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+for folder in (".", "learning_through_clustering", "dpgmm"):
+    sys.path.append(str(RECIPES / folder))  # as if a script of that folder ran
+
 
 @pytest.fixture(scope="session")
 def recipe_module(repo_root: Path) -> Callable[[str], ModuleType]:

@@ -109,16 +109,6 @@ def test_without_a_teacher_windows_are_the_only_references(maker):
     assert set(trainer().advance(maker[0], None)) == {"windows"}
 
 
-def test_losses_can_be_chosen_and_added(maker):
-    for weights, names in (
-        ({"forest": 1.0}, {"windows", "forest"}),
-        ({"sets": 0.0, "forest": 1.0}, {"forest"}),
-    ):
-        learner = trainer()
-        learner.config = replace(LOOP, **weights)
-        assert set(learner.advance(maker[0], None)) == names
-
-
 def test_f_is_trained_alone_where_sets_have_one_voice(hums, maker):
     learner = Trainer(trainer().model, LoopConfig(steps=6, warmup=1, max_set_size=1, bf16=False))
     before = {k: v.clone() for k, v in learner.model.state_dict().items()}

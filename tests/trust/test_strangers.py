@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from diarize.cli import run_command
-from diarize.clustering.splitnet.weights import load_splitnet
+from diarize.clustering.dpgmm.splitnet import load_splitnet
 from diarize.embedding import load_model
 from diarize.formats.embeddings import read_embeddings
 from diarize.training.checkpoints import read_checkpoint

@@ -1,7 +1,7 @@
 """Dirichlet-process Gaussian mixtures: the sub-cluster sampler (Winter, Dinari, Freifeld, 2022).
 
-`DPGMM` stands alone: any rows, any number of clusters. The backend `dpgmm` makes sets of speakers
-out of it.
+`DPGMM` stands alone: any rows, any number of clusters; `sampler` is its chain. `backend` makes sets
+of speakers out of it.
 """
 
 from diarize.clustering.dpgmm.estimator import DPGMM

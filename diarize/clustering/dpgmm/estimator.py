@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
 from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.partitions import to_mode
 from diarize.clustering.dpgmm.sampler import Sampler
-from diarize.clustering.dpgmm.settling import settled
 from diarize.clustering.dpgmm.starts import (
     PATIENCE,
     RANDOM_PATIENCE,
@@ -221,7 +221,7 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
 def run(
     sampler: Sampler, n_iter: int, burn_in: int
 ) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, " iterations"]]:
-    """Run a chain: the labels of the highest ln p(z, x), settled, and its values."""
+    """Run a chain: moved to the mode beside it, and its values."""
     if burn_in:
         sampler.begin()
     best, value = sampler.labels, -np.inf
@@ -239,7 +239,7 @@ def run(
         history[iteration] = sampler.log_joint()
         if history[iteration] > value:
             best, value = sampler.labels.clone(), history[iteration]
-    best = settled(sampler.passes, best, sampler.prior, sampler.alpha)
+    best = to_mode(sampler.passes, best, sampler.prior, sampler.alpha)
     return best.cpu().numpy(), history
 
 

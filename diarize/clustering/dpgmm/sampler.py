@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
-from diarize.clustering.dpgmm.beginning import Tree
 from diarize.clustering.dpgmm.moves import (
     log_joint,
     log_random_halves,
@@ -24,6 +23,7 @@ from diarize.clustering.dpgmm.moves import (
     split_ratio_of_gain,
 )
 from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.partitions import Tree
 from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import PATIENCE, Start
 from diarize.clustering.dpgmm.statistics import Statistics, blocks

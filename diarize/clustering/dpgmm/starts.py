@@ -64,7 +64,7 @@ def splitnet_start(dimension: int) -> tuple[Start, str]:
     principal axes of their cluster, as many as the largest network takes that is not larger than
     they are; one-dimensional rows, and where no such network is there, go by 2-means.
     """
-    from diarize.clustering.splitnet.weights import DIMENSIONS, load_splitnet, shipped_splitnet
+    from diarize.clustering.dpgmm.splitnet import DIMENSIONS, load_splitnet, shipped_splitnet
 
     usable = [d for d in DIMENSIONS if d <= dimension and shipped_splitnet(d).is_file()]
     if not usable:
@@ -75,7 +75,7 @@ def splitnet_start(dimension: int) -> tuple[Start, str]:
     def start(rows: Rows, generator: np.random.Generator) -> Any:
         import torch
 
-        from diarize.clustering.splitnet.network import normalise
+        from diarize.clustering.dpgmm.splitnet import normalise
 
         sample = _sample(rows, NETWORK_SAMPLE, generator)
         x = sample.cpu().numpy()

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 import torch
 from scipy.integrate import dblquad
-from scipy.stats import invgamma, invwishart, multivariate_t, norm
+from scipy.special import gammaln
+from scipy.stats import invgamma, invwishart, multivariate_normal, multivariate_t, norm
 
-from diarize.clustering.dpgmm.niw import NIW, cholesky
-from diarize.clustering.dpgmm.statistics import Features
+from diarize.clustering.dpgmm.moves import (
+    log_joint,
+    log_merge_ratio,
+    log_random_halves,
+    log_split_ratio,
+    split_ratio_of_gain,
+)
+from diarize.clustering.dpgmm.niw import NIW, Gaussians, cholesky
+from diarize.clustering.dpgmm.statistics import Features, blocks
 
 
 def some_prior(D, full, seed=0):
@@ -147,3 +155,105 @@ def test_rounding_does_not_end_a_decomposition():
     nearly = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-16]]) - 1e-17
     root = cholesky(nearly[None])[0]
     assert np.allclose(root @ root.T, nearly, atol=1e-12)
+
+
+@pytest.mark.parametrize("D", [1, 2, 5])
+@pytest.mark.parametrize("full", [True, False])
+def test_sums_of_features_are_the_statistics(D, full):
+    x = np.random.default_rng(0).normal(size=(30, D))
+    features = Features(D, full)
+    phi = features.of(torch.from_numpy(x)).numpy()
+    assert phi.shape == (30, features.size)
+    seen = features.statistics(phi.sum(axis=0))
+    assert seen.counts == 30
+    assert np.allclose(seen.sums, x.sum(axis=0))
+    assert np.allclose(seen.squares, x.T @ x if full else (x**2).sum(axis=0))
+    half = features.statistics(np.stack([phi[:10].sum(axis=0), phi[10:].sum(axis=0)]))
+    both = half[0] + half[1]
+    assert np.allclose(both.squares, seen.squares) and both.counts == 30
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_densities_are_linear_in_the_features(full):
+    generator = np.random.default_rng(1)
+    D, K = 4, 3
+    roots = generator.normal(size=(K, D, D)) if full else generator.uniform(0.5, 2, (K, D))
+    gaussians = Gaussians(generator.normal(size=(K, D)), roots)
+    x = generator.normal(size=(20, D))
+    features = Features(D, full)
+    found = features.of(torch.from_numpy(x)).numpy() @ features.weights(gaussians).T
+    for k in range(K):
+        covariance = gaussians.covariances[k] if full else np.diag(gaussians.covariances[k])
+        expected = multivariate_normal(gaussians.means[k], covariance).logpdf(x)
+        assert np.allclose(found[:, k], expected)
+
+
+def test_blocks_cover_all_rows():
+    for n in (0, 1, 7, 100):
+        for rows in (None, 1, 3, 100):
+            covered = [i for block in blocks(n, 5, rows) for i in range(n)[block]]
+            assert covered == list(range(n))
+
+
+ALPHA = 0.7
+
+
+@pytest.fixture
+def halves():
+    x = np.random.default_rng(0).normal(size=(11, 2))
+    features = Features(2, True)
+    phi = features.of(torch.from_numpy(x)).numpy()
+    left, right = (features.statistics(part.sum(axis=0)) for part in (phi[:4], phi[4:]))
+    return NIW.from_data(x), left, right, features.statistics(phi.sum(axis=0)[None])
+
+
+def stack(*parts):
+    from diarize.clustering.dpgmm.statistics import Statistics
+
+    names = ("counts", "sums", "squares")
+    return Statistics(*(np.stack([getattr(p, name) for p in parts]) for name in names))
+
+
+def test_the_split_ratio_is_that_of_the_joint_probabilities(halves):
+    prior, left, right, both = halves
+    gap = log_joint(prior, stack(left, right), ALPHA) - log_joint(prior, both, ALPHA)
+    assert log_split_ratio(prior, left, right, ALPHA) == pytest.approx(gap)
+    # (17) is its reciprocal.
+    merge = (
+        gammaln(11) - gammaln(4) - gammaln(7) - np.log(ALPHA)
+        + prior.log_marginal(left + right) - prior.log_marginal(left) - prior.log_marginal(right)
+    )  # fmt: skip
+    assert -log_split_ratio(prior, left, right, ALPHA) == pytest.approx(float(merge))
+
+
+def test_the_full_merge_ratio_written_out(halves):
+    prior, left, right, _ = halves
+    n, sizes = 11, np.array([4, 7])
+    expected = (
+        -np.log(ALPHA) + gammaln(ALPHA) - 2 * gammaln(ALPHA / 2) + gammaln(n) - gammaln(n + ALPHA)
+        + (gammaln(sizes + ALPHA / 2) - gammaln(sizes)).sum()
+        + prior.log_marginal(left + right) - prior.log_marginal(left) - prior.log_marginal(right)
+    )  # fmt: skip
+    assert log_merge_ratio(prior, left, right, ALPHA) == pytest.approx(float(expected))
+
+
+def test_random_halves_are_a_distribution():
+    n = 6
+    sizes = np.arange(n + 1.0)
+    ways = np.exp(gammaln(n + 1) - gammaln(sizes + 1) - gammaln(n - sizes + 1))
+    assert (ways * np.exp(log_random_halves(sizes, n - sizes, ALPHA))).sum() == pytest.approx(1)
+
+
+def test_empty_halves_cannot_be_split_off():
+    counts = np.array([0.0, 3.0])
+    ratios = split_ratio_of_gain(counts, counts[::-1].copy(), np.zeros(2), ALPHA)
+    assert (ratios == -np.inf).all()
+
+
+def test_names_do_not_matter(halves):
+    prior, left, right, _ = halves
+    one, other = stack(left, right), stack(right, left)
+    assert log_joint(prior, one, ALPHA) == pytest.approx(log_joint(prior, other, ALPHA))
+    assert log_merge_ratio(prior, left, right, ALPHA) == pytest.approx(
+        float(log_merge_ratio(prior, right, left, ALPHA))
+    )

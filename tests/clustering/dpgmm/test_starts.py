@@ -57,8 +57,8 @@ class Sign(torch.nn.Module):
 def test_a_network_parts_small_and_large_clusters(n, monkeypatch, tmp_path):
     path = tmp_path / "net"
     path.write_bytes(b"")
-    monkeypatch.setattr("diarize.clustering.splitnet.weights.shipped_splitnet", lambda d: path)
-    monkeypatch.setattr("diarize.clustering.splitnet.weights.load_splitnet", lambda p: Sign())
+    monkeypatch.setattr("diarize.clustering.dpgmm.splitnet.shipped_splitnet", lambda d: path)
+    monkeypatch.setattr("diarize.clustering.dpgmm.splitnet.load_splitnet", lambda p: Sign())
     rows, side = two_clouds(n)
     start, name = splitnet_start(2)
     assert name == "splitnet-2" and n != starts.NETWORK_SAMPLE

@@ -1,0 +1,119 @@
+"""The backend `dpgmm`: the sampler's clusters, made into sets of speakers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float64
+
+from diarize.clustering.base import (
+    Regions,
+    Rows,
+    SampledClusterer,
+    SpeakerBounds,
+    check_number,
+)
+from diarize.clustering.dpgmm.estimator import DPGMM, INITS
+from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.partitions import Counted
+from diarize.clustering.gcr import GCR
+from diarize.clustering.geometry import lie_on_sphere
+from diarize.scatter import Scatter
+
+AXES = 20
+"""Dimensions that are kept, as in the paper (section 5.2)."""
+
+CERTAINTY = 40.0
+"""How many rows the known scatter of a speaker is worth, twice as many as it has dimensions."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpeakerDPGMM(SampledClusterer):
+    """Dirichlet-process Gaussian mixture, whose clusters that others compose become sets of these.
+
+    The rows are reduced to 20 dimensions: by the axes along which speakers are known to differ
+    (`scatter`), or else by their own. The sampler finds
+    clusters, mixtures included; greedy compositional reassignment (`gcr`) finds what they stand
+    for. Where the number of speakers is given or bounded, it rules: more or fewer clusters are
+    reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
+    as long as that does not suffice.
+
+    Args:
+        log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
+            Neighbouring windows share audio, so clusters must bring more evidence than if
+            rows were independent; tuned on conversations of dev-a.
+        init: how sub-clusters begin: random, kmeans or splitnet.
+        n_iter: iterations of the sampler.
+        threshold: of the reassignment, as for `gcr`.
+        sample_size: rows fitted at most; None: all.
+
+    Attributes:
+        n_clusters_: clusters that the sampler found.
+        log_posterior_: of its iterations.
+    """
+
+    log_alpha: float = -40.0
+    init: str = "kmeans"
+    n_iter: int = 100
+    threshold: float | None = None
+    sample_size: int | None = 20_000
+
+    negative = ("log_alpha",)
+
+    tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "log_alpha": (-40.0, -60.0, -50.0, -30.0, -20.0, -10.0, 0.0),
+        "threshold": GCR.tunables["threshold"],
+    }
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_number("log_alpha", self.log_alpha, least=-600.0)
+        if self.init not in INITS:
+            raise ValueError(f"init must be one of {', '.join(INITS)}, got {self.init!r}")
+
+    def _cluster(
+        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+    ) -> Regions:
+        reduced, prior = reduce_rows(rows, self.scatter)
+        alpha = float(np.exp(self.log_alpha))
+        mixture = DPGMM(
+            alpha=alpha, prior=prior, init=self.init, n_iter=self.n_iter, random_state=generator
+        ).fit(reduced)
+        self.n_clusters_ = mixture.n_clusters_
+        self.log_posterior_ = mixture.log_posterior_
+        reassignment = GCR(
+            max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
+        )
+        counted = Counted(reduced, mixture.labels_, prior, alpha, generator)
+        while (found := reassignment.reassign(rows, counted.labels, bounds)) is None:
+            if counted.labels.max() + 1 < bounds.low:
+                counted.split()
+            else:
+                counted.merge()
+        return found.regions(counted.labels)
+
+
+def reduce_rows(
+    rows: Rows, scatter: Scatter | None = None
+) -> tuple[Float64[np.ndarray, "n d"], NIW]:
+    """A few coordinates of each row, and the prior for them.
+
+    Unit vectors of which the axes are known along which speakers differ are projected onto these,
+    and a cluster is expected to scatter as a speaker does. Any other rows are projected onto their
+    own axes, at most `AXES` (kept as they are where they have no more dimensions), and get the
+    default prior.
+    """
+    known = None if scatter is None else scatter.axes
+    if known is not None and lie_on_sphere(rows):
+        reduced = (rows - known.mean) @ known.axes.T
+        within, between = known.within, known.total - known.within
+        nu = len(within) + 1 + CERTAINTY
+        kappa = float(np.trace(within) / np.trace(between))
+        return reduced, NIW(np.zeros(len(within)), kappa, CERTAINTY * within, nu)
+    centered = rows - rows.mean(axis=0, dtype=np.float64)
+    if rows.shape[1] > AXES:
+        axes = np.linalg.svd(centered, full_matrices=False)[2][:AXES]
+        centered = centered @ axes.T
+    return centered, NIW.from_data(centered)

@@ -1,0 +1,222 @@
+"""Partitions: where a chain begins, the mode beside where it ends, one cluster more or fewer.
+
+A chain begins with the best cut of a tree of halves. From a single cluster of many dense ones a
+chain can hardly leave: a cut through the middle gains half a nat a row at most where rows look like
+one Gaussian, and costs ln 2 (16). What pays is what comes after. So the rows are halved, and the
+halves again, as sub-clusters begin; the cut of this tree is taken whose partition has the highest
+posterior; and what upper cuts have torn apart is merged. Where a chain begins does not matter to
+what it converges to. Random halves are alike, no cut of theirs pays, and the chain begins with one
+cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from diarize.clustering.dpgmm.moves import log_joint, log_split_ratio, log_terms
+from diarize.clustering.dpgmm.niw import NIW
+from diarize.clustering.dpgmm.passes import Passes
+from diarize.clustering.dpgmm.starts import Start, means_start
+from diarize.clustering.dpgmm.statistics import Features, Statistics
+from diarize.clustering.merging import merges
+
+Array = np.ndarray
+Rows = Any  # numbers of rows, torch tensor (m,)
+
+LEVELS = 6
+"""How often rows are halved: 64 clusters to begin with at most."""
+
+
+ROUNDS = 20
+"""Most rounds of it; the first ones bring nearly all."""
+
+
+STARTS = 3
+"""Tries of 2-means for each cluster that may be split."""
+
+Labels = Int64[np.ndarray, " n"]
+
+
+class Tree:
+    """Halves of halves of rows.
+
+    Args:
+        passes: over the rows.
+        prior: of the clusters.
+        alpha: concentration.
+        start: how halves begin.
+        generator: what draws.
+    """
+
+    def __init__(
+        self,
+        passes: Passes,
+        prior: NIW,
+        alpha: float,
+        start: Start,
+        generator: np.random.Generator,
+    ) -> None:
+        self._passes, self._prior, self._alpha = passes, prior, alpha
+        self._start, self._generator = start, generator
+
+    def partition(self) -> Any:
+        """Labels of the best cut, its clusters merged as long as that pays: torch tensor (n,)."""
+        import torch
+
+        everybody = torch.arange(len(self._passes), device=self._passes.rows.device)
+        _, clusters = self._cut(everybody, LEVELS)
+        labels = torch.empty_like(everybody)
+        for k, members in enumerate(clusters):
+            labels[members] = k
+        sums = self._passes.sums(labels, len(clusters))
+        into = joined(self._passes.features, sums, self._prior, self._alpha)
+        return torch.from_numpy(into).to(labels.device)[labels]
+
+    def _cut(self, members: Rows, levels: int) -> tuple[float, list[Rows]]:
+        """The best cut below these rows: its part of the log joint probability, its clusters."""
+        import torch
+
+        codes = torch.zeros_like(members)
+        sums = self._passes.sums(codes, 1, members)
+        whole = float(self._terms(sums)[0])
+        if levels == 0 or len(members) < 2:
+            return whole, [members]
+        half = self._start(self._passes.rows[members], self._generator)
+        if half.all() or not half.any():  # random halves of a few rows may be
+            return whole, [members]
+        first, left = self._cut(members[~half], levels - 1)
+        second, right = self._cut(members[half], levels - 1)
+        return (first + second, left + right) if first + second > whole else (whole, [members])
+
+    def _terms(self, sums: Float64[Array, "K F"]) -> Float64[Array, " K"]:
+        return log_terms(self._prior, self._passes.features.statistics(sums), self._alpha)
+
+
+def joined(
+    features: Features, sums: Float64[Array, "K F"], prior: NIW, alpha: float
+) -> Int64[Array, " K"]:
+    """Merge clusters, the best pair first, as long as the posterior rises (17).
+
+    Args:
+        features: of the rows.
+        sums: of each cluster.
+        prior: of the clusters.
+        alpha: concentration.
+
+    Returns:
+        The cluster that each becomes part of, numbered from 0.
+    """
+
+    def terms(some: Float64[Array, "m F"]) -> Float64[Array, " m"]:
+        return log_terms(prior, features.statistics(some), alpha)
+
+    K, sums, own = len(sums), sums.copy(), terms(sums)
+    into = np.arange(K)
+    losses = np.full((K, K), np.inf)
+    for k in range(K - 1):
+        losses[k, k + 1 :] = own[k] + own[k + 1 :] - terms(sums[k] + sums[k + 1 :])
+        losses[k + 1 :, k] = losses[k, k + 1 :]
+
+    def join(a: int, b: int, others: Int64[Array, " others"]) -> Float64[Array, " others"]:
+        sums[a] += sums[b]
+        own[a] = terms(sums[[a]])[0]
+        return own[a] + own[others] - terms(sums[a] + sums[others])
+
+    for a, b, loss in merges(losses, join):
+        if loss >= 0:
+            break
+        into[into == b] = a
+    return np.unique(into, return_inverse=True)[1]
+
+
+def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
+    """Labels moved to their likeliest cluster, as long as the posterior of the partition rises.
+
+    Where clusters overlap, drawn labels are scattered as the posterior of each row has it; this
+    takes their scatter away. Clusters that lose all rows vanish.
+
+    Args:
+        passes: over the rows.
+        labels: torch tensor (n,), from 0, no cluster empty.
+        prior: of the clusters.
+        alpha: concentration.
+
+    Returns:
+        Such labels.
+    """
+    import torch
+
+    best, value = labels, -np.inf
+    for _ in range(ROUNDS):
+        K = int(labels.max()) + 1
+        seen = passes.features.statistics(passes.sums(labels, K))
+        now = log_joint(prior, seen, alpha)
+        if now <= value:
+            break
+        best, value = labels, now
+        weights = passes.features.weights(prior.posterior(seen).expected())
+        weights[:, 0] += np.log(seen.counts)
+        labels = torch.unique(passes.likeliest(weights), return_inverse=True)[1]
+    return best
+
+
+class Counted:
+    """Clusters of rows whose number is changed by hand.
+
+    Args:
+        rows: (n, D).
+        labels: clusters of these, from 0, none empty.
+        prior: of the clusters.
+        alpha: concentration.
+        generator: what draws.
+    """
+
+    def __init__(
+        self,
+        rows: Float64[np.ndarray, "n D"],
+        labels: Labels,
+        prior: NIW,
+        alpha: float,
+        generator: np.random.Generator,
+    ) -> None:
+        import torch
+
+        self.labels, self._prior, self._alpha = labels, prior, alpha
+        self._generator = generator
+        self._rows = torch.from_numpy(np.ascontiguousarray(rows))
+        self._features = Features(rows.shape[1], prior.full)
+
+    def _statistics(self, members: list[np.ndarray]) -> Statistics:
+        sums = [self._features.of(self._rows[m]).sum(dim=0).numpy() for m in members]
+        return self._features.statistics(np.stack(sums))
+
+    def merge(self) -> None:
+        """Merge the two clusters whose merge (17) is the most probable."""
+        K = int(self.labels.max()) + 1
+        seen = self._statistics([np.flatnonzero(self.labels == k) for k in range(K)])
+        i, j = np.triu_indices(K, 1)
+        ratios = log_split_ratio(self._prior, seen[i], seen[j], self._alpha)
+        best = int(ratios.argmin())
+        one, other = i[best], j[best]
+        self.labels = np.where(self.labels == other, one, self.labels - (self.labels > other))
+
+    def split(self) -> None:
+        """Split the cluster whose split by 2-means (16) is the most probable."""
+        K = int(self.labels.max()) + 1
+        best, chosen = -np.inf, None
+        for k in range(K):
+            members = np.flatnonzero(self.labels == k)
+            for _ in range(STARTS if len(members) > 1 else 0):
+                half = means_start(self._rows[members], self._generator).numpy()
+                if half.all() or not half.any():
+                    half = np.arange(len(members)) == 0  # two rows, drawn to one side
+                parts = self._statistics([members[~half], members[half]])
+                ratio = float(log_split_ratio(self._prior, parts[0], parts[1], self._alpha))
+                if chosen is None or ratio > best:
+                    best, chosen = ratio, members[half]
+        assert chosen is not None, "there are as many clusters as rows"
+        self.labels = self.labels.copy()
+        self.labels[chosen] = K

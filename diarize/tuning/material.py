@@ -1,0 +1,162 @@
+"""What is tuned on: vectors with their true sets, or recordings with their turns; g for vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from diarize.audio import open_recording
+from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.clustering.composition import PLAIN
+from diarize.embedding import CompositionalEmbedding
+from diarize.embedding.weights import find_model, load_model, sha256
+from diarize.errors import InputError
+from diarize.formats import load_annotations
+from diarize.formats.embeddings import Embeddings, read_embeddings
+from diarize.formats.sets import read_sets
+from diarize.scatter import Scatter
+from diarize.tuning.recordings import Conversation
+from diarize.tuning.trials import Trial
+
+
+def require_composition(name: str) -> None:
+    """Raise InputError for an unknown name."""
+    if name != "model" and name not in PLAIN:
+        raise InputError(f"compose {name}: not one of model, {', '.join(PLAIN)}")
+
+
+def composition(name: str, content: Embeddings, file: Path) -> Any:
+    """Find g.
+
+    Args:
+        name: "model", or a plain composition.
+        content: the vectors, which may name their model.
+        file: where they come from, for messages.
+
+    Raises:
+        InputError: an unknown name, or a model that is not named or not the one at hand.
+    """
+    require_composition(name)
+    if name in PLAIN:
+        return PLAIN[name]
+    if content.model is None:
+        raise InputError(
+            f"{file}: no model is named in it; give --compose {', '.join(PLAIN)}, or "
+            "--max-set-size 1"
+        )
+    return _model(content, file).compose
+
+
+def scatter_of(content: Embeddings, file: Path, note: Callable[[str], None]) -> Scatter | None:
+    """What is known of how the vectors scatter; None: they come from no model that is here.
+
+    `note` is told so where they name one.
+    """
+    if content.model is None:
+        return None
+    try:
+        return _model(content, file).knowledge.scatter
+    except InputError as error:
+        note(f"{error}: clustered as vectors of which nothing is known")
+        return None
+
+
+def _model(content: Embeddings, file: Path) -> CompositionalEmbedding:
+    """The model that the vectors name.
+
+    Raises:
+        InputError: it is not here, or another one.
+    """
+    assert content.model is not None
+    model = load_model(content.model)
+    if content.model_sha256 not in (None, sha256(find_model(content.model))):
+        raise InputError(f"{file}: made with other weights than those of {content.model} here")
+    dimension = content.embeddings.shape[1]
+    if dimension != model.config.dim:
+        raise InputError(
+            f"{file}: vectors of {dimension} dimensions, but {content.model} has {model.config.dim}"
+        )
+    return model
+
+
+def hold_recordings(folders: Sequence[Path]) -> bool:
+    """Whether the folders hold recordings, rather than vectors.
+
+    Raises:
+        InputError: not a folder, or folders that hold both or neither.
+    """
+    kinds = set()
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
+        here = {".npz": "vectors", ".rttm": "recordings"}
+        suffixes = {path.suffix for path in folder.iterdir()} & here.keys()
+        if not suffixes:
+            raise InputError(f"{folder}: neither NAME.npz with NAME.json nor NAME.rttm in it")
+        kinds |= {here[suffix] for suffix in suffixes}
+    if len(kinds) > 1:
+        raise InputError(f"{folders[0]}: tune on vectors or on recordings, not on both at once")
+    return kinds == {"recordings"}
+
+
+def read_trials(
+    folders: Sequence[Path], compose: str | None, note: Callable[[str], None]
+) -> tuple[list[Trial], Any]:
+    """Read NAME.npz with NAME.json.
+
+    Args:
+        folders: that hold them.
+        compose: g, as `composition` takes it; None: there is none.
+        note: told what is not known of the vectors.
+
+    Raises:
+        InputError: a file that cannot be used, or, where g is the model's, several models.
+    """
+    trials = []
+    g, first = None, None
+    scatters: dict[Any, Any] = {}  # of each model
+    for file in _files(folders, ".npz"):
+        content = read_embeddings(file)
+        maker = (content.model, content.model_sha256)
+        if first is None:
+            first = maker
+            g = None if compose is None else composition(compose, content, file)
+        elif compose == "model" and maker != first:
+            raise InputError(f"{file}: made with another model than the files before it")
+        truth = read_sets(file.with_suffix(".json"))
+        if maker not in scatters:
+            scatters[maker] = scatter_of(content, file, note)
+        trials.append(Trial(str(file), content.embeddings, truth, scatters[maker]))
+    return trials, g
+
+
+def read_conversations(folders: Sequence[Path]) -> list[Conversation]:
+    """Open recordings with NAME.rttm beside them.
+
+    Raises:
+        InputError: turns without a recording, or with several, or not of it.
+    """
+    found = []
+    for file in _files(folders, ".rttm"):
+        beside = [
+            path
+            for path in sorted(file.parent.iterdir())
+            if path.stem == file.stem and path.suffix.lower() in AUDIO_SUFFIXES
+        ]
+        if len(beside) != 1:
+            many = f"{len(beside)} recordings" if beside else "no recording"
+            raise InputError(f"{file}: {many} of this name beside it")
+        recording = open_recording(beside[0])
+        turns = load_annotations(file)
+        if recording.uri not in turns and len(turns) != 1:
+            raise InputError(f"{file}: no turns of {recording.uri}")
+        own = turns.get(recording.uri) or next(iter(turns.values()))
+        found.append(Conversation(recording, own))
+    return found
+
+
+def _files(folders: Sequence[Path], suffix: str) -> list[Path]:
+    return [
+        path for folder in folders for path in sorted(folder.iterdir()) if path.suffix == suffix
+    ]

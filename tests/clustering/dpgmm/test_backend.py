@@ -1,0 +1,98 @@
+"""The backend: clusters become sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.clustering import make
+from diarize.clustering.dpgmm.backend import AXES, reduce_rows
+
+
+def unit_mean(a, b):
+    total = a + b
+    return total / np.sqrt((total * total).sum(-1, keepdims=True))
+
+
+def world(n=240, k=3, p=16):
+    generator = np.random.default_rng(0)
+    basis = np.linalg.qr(generator.normal(size=(p, p)))[0][:k]
+    pairs = [(0, 1), (1, 2), (0, 2)]
+    lists = [[i % k] if i % 2 else list(pairs[i // 2 % 3]) for i in range(n)]
+    membership = np.array([[j in s for j in range(k)] for s in lists])
+    rows = membership @ basis
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows += 0.1 * generator.normal(size=rows.shape) / np.sqrt(p)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), lists
+
+
+def same(model, lists):
+    found = model.sets_.subsumption()
+    truth = [[set(a) >= set(b) for b in lists] for a in lists]
+    return np.array_equal(found, truth)
+
+
+@pytest.mark.parametrize("params", [{"log_alpha": 0.0}, {"n_speakers": 3}])
+def test_clusters_that_others_compose_become_sets(params):
+    rows, lists = world()
+    model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=40, **params).fit(rows)
+    assert model.n_speakers_ == 3 and model.n_clusters_ >= 3
+    assert model.log_posterior_.shape == (40,)
+    if "log_alpha" in params:
+        assert same(model, lists)
+
+
+def test_bounds_merge_and_split():
+    rows, _ = world()
+    for k in (1, 2, 5, 9):
+        model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=20, n_speakers=k).fit(rows)
+        assert model.n_speakers_ == k
+
+
+def test_without_composition_clusters_are_speakers():
+    rows, lists = world()
+    model = make("dpgmm", max_set_size=1, random_state=0, n_iter=40, log_alpha=0.0).fit(rows)
+    assert model.n_speakers_ == model.n_clusters_ == len({tuple(s) for s in lists})
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [({"init": "means"}, "init must be one of"), ({"log_alpha": 1e9 * 1e300}, "log_alpha"),
+     ({"n_iter": 0}, "n_iter"), ({"threshold": -1.0}, "threshold")],
+)  # fmt: skip
+def test_options_that_make_no_sense_are_refused(params, reason):
+    with pytest.raises(ValueError, match=reason):
+        make("dpgmm", compose=unit_mean, **params).fit(np.eye(3))
+
+
+@pytest.mark.parametrize(("n", "p"), [(40, 5), (40, 50), (6, 50), (1, 3), (1, 300)])
+def test_other_rows_go_along_their_own_axes(n, p):
+    rows = np.random.default_rng(0).normal(size=(n, p)) + 3
+    reduced, prior = reduce_rows(rows)
+    assert reduced.shape == (n, p if p <= AXES else min(AXES, n))
+    prior.check()
+    assert prior.dimension == reduced.shape[1]
+    assert np.allclose(reduced.mean(axis=0), 0, atol=1e-9)
+    centered = rows - rows.mean(axis=0)
+    if p <= AXES or n <= AXES:  # nothing is lost
+        assert np.allclose(reduced @ reduced.T, centered @ centered.T, atol=1e-8)
+
+
+def test_rows_of_the_shipped_embedding_go_along_the_axes_of_its_training():
+    from diarize.embedding import load_model
+
+    model = load_model()
+    p, known = model.config.dim, model.knowledge.scatter
+    rows = np.random.default_rng(0).normal(size=(9, p)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    reduced, prior = reduce_rows(rows, known)
+    assert reduced.shape == (9, AXES)
+    prior.check()
+    # The same row has the same coordinates in any company, and axes are orthonormal.
+    assert np.allclose(reduce_rows(rows[:2], known)[0], reduced[:2])
+    assert reduce_rows(rows)[0].shape != reduced.shape  # nobody has said whose rows they are
+    assert np.allclose(reduce_rows(3 * rows, known)[0], reduce_rows(3 * rows)[0])
+    gaps = np.linalg.norm(rows[0] - rows[1]), np.linalg.norm(reduced[0] - reduced[1])
+    assert gaps[1] <= gaps[0] + 1e-6
+    # A voice scatters far less than voices do.
+    assert 0.05 < prior.kappa < 0.5
