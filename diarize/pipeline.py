@@ -209,6 +209,8 @@ class Diarizer:
         if not len(cells):
             notes.append("no speech found")
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
+        heard = embedded.voices
+        several = None if heard is None else heard.several()
         if corrections is not None:
             notes += told.notes(corrections, annotation)
         if estimator.sampled_ is not None:
@@ -226,6 +228,7 @@ class Diarizer:
             voices=voiceprints(annotation, cells, vectors),
             matches=matched,
             confidence=confidence,
+            several=several,
         )
 
     def embed(

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Float64, Int64
 from diarize.activity.regions import ROUNDING, close_gaps, runs, with_hysteresis
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
+SHORTEST = 0.1  # seconds in which several must be heard for it to be told
 
 Hook = Callable[[str, float, float], None]
 """Told of progress: `hook(step, done, total)`."""
@@ -46,6 +47,15 @@ class VoiceCounts:
         found = close_gaps(found, min_silence)
         found = found[found[:, 1] - found[:, 0] >= min_speech - ROUNDING]
         return self.start + found
+
+    def several(self, shortest: float = SHORTEST) -> Float64[np.ndarray, "m 2"]:
+        """Regions in which two or more voices are more probable than fewer, seconds.
+
+        Args:
+            shortest: seconds; shorter gaps are closed, and shorter regions dropped.
+        """
+        found = close_gaps(runs(self.probabilities[:, 2:].sum(axis=1) > 0.5) * INSTANT, shortest)
+        return self.start + found[found[:, 1] - found[:, 0] >= shortest - ROUNDING]
 
     def likeliest(self) -> Int64[np.ndarray, "n"]:
         """The most probable number of voices of each instant."""

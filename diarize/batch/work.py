@@ -189,6 +189,7 @@ class Work:
             notes=found.notes,
             end=recording.file_duration,
             media=source if source.is_file() else None,
+            several=None if found.several is None else found.several.tolist(),
         )
         texts = {
             name: FORMATS[name].write(found.annotation, self.options, found.confidence, beside)
@@ -207,6 +208,7 @@ class Work:
                 found.annotation,
                 confidence=found.confidence,
                 reference=result.truth,
+                several=found.several,
             )
             written.append(page)
         return "".join(texts.values()) if targets.printed else "", written

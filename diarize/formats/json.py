@@ -22,6 +22,7 @@ def json_text(
     confidence: Confidence | None = None,
     *,
     notes: Sequence[str] = (),
+    several: Sequence[tuple[float, float]] | None = None,
 ) -> str:
     """One object: uri, version, options, notes, speakers with talk time, turns; times in seconds.
 
@@ -29,6 +30,9 @@ def json_text(
     1, that its speaker is heard at an instant drawn from the turn.
 
     A speaker's talk time counts an instant once, however many turns of that speaker hold it.
+    `several`, where it is known, are begin and end of where several were heard at once: overlap
+    that the turns may have missed.
+
     Speakers are sorted by name, turns by start, end and speaker. Values of `options` that JSON does
     not know (paths, say) are written as their text.
     """
@@ -36,7 +40,7 @@ def json_text(
     speaking: dict[str, list[Segment]] = {}
     for turn in turns:
         speaking.setdefault(turn.speaker, []).append(Segment(turn.start, turn.end))
-    content = {
+    content: dict[str, object] = {
         "uri": annotation.uri,
         "version": __version__,
         "options": dict(options),
@@ -47,6 +51,8 @@ def json_text(
         ],
         "turns": [_fields(turn) for turn in turns],
     }
+    if several is not None:
+        content["several"] = [{"start": round(a, 3), "end": round(b, 3)} for a, b in several]
     return unicode(json.dumps(content, indent=2, ensure_ascii=False, default=str)) + "\n"
 
 

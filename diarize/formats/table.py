@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -34,11 +34,14 @@ class Beside:
         notes: what a person should know of how the turns were found.
         end: seconds at which the recording ends; None: not known.
         media: its file; None: there is none, or it is not known.
+        several: begin and end, seconds, of where several were heard at once, be it known who or
+            not; None: nobody listened for that.
     """
 
     notes: tuple[str, ...] = ()
     end: float | None = None
     media: Path | None = None
+    several: Sequence[tuple[float, float]] | None = None
 
 
 _NOTHING = Beside()
@@ -101,7 +104,7 @@ def _json(
     beside: Beside = _NOTHING,
     /,
 ) -> str:
-    return json_text(annotation, options, confidence, notes=beside.notes)
+    return json_text(annotation, options, confidence, notes=beside.notes, several=beside.several)
 
 
 def _read_rttm(source: Source) -> dict[str, list[Turn]]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pyannote.core import Annotation
 
 from diarize.audio import Recording
@@ -37,6 +38,7 @@ def write_page(
     *,
     confidence: Confidence | None = None,
     reference: Annotation | None = None,
+    several: np.ndarray | None = None,
 ) -> None:
     """Write a page that plays a recording and shows who spoke when.
 
@@ -50,12 +52,13 @@ def write_page(
         annotation: its turns.
         confidence: of segments and tracks of the annotation.
         reference: the true turns, with which errors are marked by kind.
+        several: begin and end, seconds, of where several were heard at once, shape (m, 2).
 
     Raises:
         InputError: the recording is damaged, or the path cannot be written to.
     """
     sound = page_sound(recording)
-    content = page_content(recording, sound, annotation, confidence or {}, reference)
+    content = page_content(recording, sound, annotation, confidence or {}, reference, several)
     with atomic_output(path, "w") as file:
         file.write(page_text(content, sound.mp3))
 
@@ -66,6 +69,7 @@ def page_content(
     annotation: Annotation,
     confidence: Confidence,
     reference: Annotation | None,
+    several: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """All that the page shows, for JSON: times in seconds, speakers by number."""
     figures = talk_figures(annotation)
@@ -86,6 +90,7 @@ def page_content(
             [turn.start, turn.end, number[turn.speaker], turn.confidence]
             for turn in written_turns(annotation, confidence)
         ],
+        "several": [] if several is None else np.round(several, 3).tolist(),
         "overlap": [[part.start, part.end] for part in annotation.get_overlap()],
         "talk": figures.talk.tolist(),
         "alone": figures.alone.tolist(),

@@ -31,6 +31,8 @@ class Diarization:
         matches: what each speaker has to do with voices that are known, or of other recordings.
         confidence: for each segment and track of the annotation, the probability that its speaker
             is heard at an instant drawn from it.
+        several: regions in which several were heard at once, seconds, be it found who they are or
+            not; None: nobody listened for that.
     """
 
     annotation: Annotation
@@ -42,6 +44,7 @@ class Diarization:
     voices: Voiceprints = field(default_factory=Voiceprints)
     matches: tuple[Match, ...] = ()
     confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
+    several: Float64[np.ndarray, "s 2"] | None = None
 
     def renamed(self, names: Mapping[str, str]) -> Diarization:
         """Call the speakers otherwise; those without a new name keep theirs."""

@@ -49,6 +49,12 @@ def test_the_likeliest_number() -> None:
     assert counts("-1231-").likeliest().tolist() == [0, 1, 2, 3, 1, 0]
 
 
+def test_where_several_are_heard() -> None:
+    heard = counts("-" * 5 + "2" * 10 + "1" * 3 + "3" * 6 + "1" * 20 + "2" * 4)
+    np.testing.assert_allclose(heard.several(), heard.start + np.array([[0.1, 0.48]]))
+    assert counts("-11").several().shape == (0, 2)
+
+
 def test_what_was_heard_comes_back_from_arrays() -> None:
     some = np.array([[0.0, 1.0]])
     alone = Heard.from_arrays(Heard(some).arrays())

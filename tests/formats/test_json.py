@@ -62,6 +62,14 @@ def test_notes() -> None:
     )
 
 
+def test_where_several_were_heard() -> None:
+    content = json.loads(json_text(conversation(), {}, several=[(0.5, 1.2501)]))
+    assert content["several"] == [{"start": 0.5, "end": 1.25}]
+    assert "several" not in json.loads(json_text(conversation(), {}))
+    quiet = FORMATS["json"].write(conversation(), {}, None, Beside(several=[]))
+    assert json.loads(quiet)["several"] == []
+
+
 def test_nothing_said() -> None:
     content = json.loads(json_text(Annotation(uri="quiet"), {}))
     assert content["speakers"] == content["turns"] == []

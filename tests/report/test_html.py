@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +112,14 @@ def test_the_truth_brings_errors_and_figures(talk: Path, tmp_path: Path) -> None
     assert truth["partners"] == ["S0", "S1", None]
     assert truth["errors"]["missed"] == [[4.0, 7.0]]  # eve's turn, which begins while bob speaks
     assert truth["scores"]["missed_detection"] == pytest.approx(3 / 9)
+
+
+def test_where_several_were_heard(talk: Path, tmp_path: Path) -> None:
+    path = tmp_path / "talk.html"
+    write_page(path, open_recording(talk), annotation("S0"), several=np.array([[1.0, 2.00004]]))
+    assert data_of(Elements(path.read_text()))["several"] == [[1.0, 2.0]]
+    write_page(path, open_recording(talk), annotation("S0"))
+    assert data_of(Elements(path.read_text()))["several"] == []
 
 
 def test_turns_behind_the_end_and_none_at_all(talk: Path, tmp_path: Path) -> None:

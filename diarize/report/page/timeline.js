@@ -59,6 +59,7 @@ data.speakers.forEach((_, speaker) => {
 });
 
 for (const part of data.overlap) byId("bands").append(place(make("div", { class: "band" }), part));
+for (const part of data.several) byId("bands").append(place(make("div", { class: "heard" }), part));
 
 if (data.truth) {
   addRow("title quiet", make("span", { text: "Reference" }));
@@ -133,6 +134,7 @@ function legend() {
   const parts = [];
   const add = (look, text) => parts.push(make("span", {}, make("i", { class: look }), text));
   if (data.overlap.length) add("band", "several speak");
+  if (data.several.length) add("heard", "several are heard, be it known who or not");
   if (data.turns.some((turn) => turn[3] !== null)) add("sure", "fainter: less sure");
   if (data.truth) {
     add("mark missed", "missed: somebody is not heard");
