@@ -57,16 +57,6 @@ class Thresholds:
         return self.of_pair(k, 1)  # (25)
 
 
-def sum_length(k: Any, cluster: float) -> Any:
-    """Expected length of the sum of k vectors of one cluster, by which it becomes the centroid."""
-    return np.sqrt(k**2 * cluster**2 + k * (1 - cluster**2))  # (12)
-
-
-def vector_similarity(k: Any, cluster: float) -> Any:
-    """Expected similarity of a vector and the centroid of k others of its cluster."""
-    return cluster**2 / np.sqrt(1 / k + (1 - 1 / k) * cluster**2)  # (13)
-
-
 def pair_similarity(k: Any, other: Any, cluster: float) -> Any:
     """Expected similarity of the centroids of k and of `other` vectors of one cluster."""
     spread = 1 / cluster**2 - 1  # tan^2 of the angle

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 from diarize.clustering.links.thresholds import (
     Thresholds,
     pair_similarity,
-    sum_length,
-    vector_similarity,
 )
 
 COSINES = st.floats(0.05, 0.95)
 COUNTS = st.integers(1, 10_000)
+
+
+def sum_length(k, cluster):
+    """Expected length of the sum of k vectors of one cluster, by which it becomes the centroid."""
+    return np.sqrt(k**2 * cluster**2 + k * (1 - cluster**2))  # (12)
+
+
+def vector_similarity(k, cluster):
+    """Expected similarity of a vector and the centroid of k others of its cluster."""
+    return cluster**2 / np.sqrt(1 / k + (1 - 1 / k) * cluster**2)  # (13)
 
 
 def draw_cluster(n: int, dimension: int, cosine: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
