@@ -22,7 +22,7 @@ def json_text(
     confidence: Confidence | None = None,
     *,
     notes: Sequence[str] = (),
-    several: Sequence[tuple[float, float]] | None = None,
+    several: Sequence[Sequence[float]] | None = None,
 ) -> str:
     """One object: uri, version, options, notes, speakers with talk time, turns; times in seconds.
 

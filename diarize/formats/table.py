@@ -41,7 +41,7 @@ class Beside:
     notes: tuple[str, ...] = ()
     end: float | None = None
     media: Path | None = None
-    several: Sequence[tuple[float, float]] | None = None
+    several: Sequence[Sequence[float]] | None = None
 
 
 _NOTHING = Beside()

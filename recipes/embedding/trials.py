@@ -66,8 +66,15 @@ class TrialTrainer(Trainer):
 class TripletTrainer(TrialTrainer):
     """The paper's loss: every window nearer to its own set than to any other, by a margin."""
 
-    def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
-        super().__init__(model, replace(config, sets=0.0), voices)
+    def losses(
+        self,
+        batch: Batch,
+        vectors: Float[Tensor, "e windows dim"],
+        wanted: Float[Tensor, "e speakers dim"] | None,
+    ) -> Losses:
+        """Of the usual parts the teacher's pull alone."""
+        usual = super().losses(batch, vectors, wanted)
+        return {n: part for n, part in usual.items() if n == "teacher"} | self.extra(batch, vectors)
 
     def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """Hinges in place of the softmax over sets; the teacher's pull stays."""

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -133,12 +135,11 @@ def test_a_seed_is_a_seed_whatever_its_kind():
     assert draw(None) != draw(None)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Signs(SampledClusterer):
     """Rows below zero are one speaker, the others another; who is asked for first comes first."""
 
-    def __init__(self, *, sample_size=None, **options):
-        super().__init__(**options)
-        self.sample_size = sample_size
+    sample_size: int | None = None
 
     def _cluster(self, rows, bounds, generator):
         self.seen_, self.bounds_ = rows, bounds

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,35 +44,16 @@ def test_as_many_speakers_as_there_must_be(seed, k, more):
         assert np.array_equal(before, membership)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Halves(SoftClusterer):
     """Half of the first value belongs to each of two speakers, the rest to the first."""
 
-    def __init__(
-        self,
-        *,
-        n_speakers=None,
-        min_speakers=None,
-        max_speakers=None,
-        max_set_size=2,
-        compose=unit_mean,
-        threshold=None,
-        count_penalty=1.0,
-        max_iter=5,
-        sample_size=None,
-        random_state=0,
-    ):
-        super().__init__(
-            n_speakers=n_speakers,
-            min_speakers=min_speakers,
-            max_speakers=max_speakers,
-            max_set_size=max_set_size,
-            compose=compose,
-            random_state=random_state,
-        )
-        self.threshold = threshold
-        self.count_penalty = count_penalty
-        self.max_iter = max_iter
-        self.sample_size = sample_size
+    compose: Any = unit_mean
+    threshold: float | None = None
+    count_penalty: float = 1.0
+    max_iter: int = 5
+    sample_size: int | None = None
+    random_state: Any = 0
 
     def _mix(self, rows, k, generator):
         self.seen_ = len(rows)

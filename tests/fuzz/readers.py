@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.cli.corrections import read_corrections
+from diarize.batch.told import read_corrections
 from diarize.corrections import Corrections
 from diarize.embedding.stretches import read_stretches
 from diarize.formats import FORMATS, load_annotations, read_turns, read_uem, uem_text
@@ -109,8 +109,12 @@ def _uem(path: Path) -> object:
     return [uem_text(regions) for regions in read_uem(path).values()]
 
 
+def _unsaid(note: str) -> None:
+    pass
+
+
 def _corrections(path: Path) -> object:
-    told = read_corrections(path, ["talk.wav"], linked=False)
+    told = read_corrections(path, ["talk.wav"], linked=False, note=_unsaid)
     return [Corrections.of(annotation).patch([], []) for annotation in told.annotations.values()]
 
 

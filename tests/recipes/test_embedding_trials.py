@@ -76,7 +76,9 @@ def test_episodes_grow(trials: ModuleType, voices: Voices) -> None:
 
 
 def test_parts_of_a_pair_are_its_very_sound(trials: ModuleType, voices: Voices) -> None:
-    dry = replace(SMALL, acoustics=Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0))
+    dry = replace(
+        SMALL, acoustics=Acoustics(gain=0.0, rooms=0.0, one_place=0.0, noisy=0.0, coded=0.0)
+    )
     maker = trials.PartsMaker(voices, [], dry, 1)
     heard = []
     maker._features = lambda audio: heard.append(audio) or audio[:, :32, None].mT

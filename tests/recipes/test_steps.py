@@ -107,7 +107,7 @@ def test_from_trials_to_tables(
 
     tables.cluster_trials(work, middle, methods, 2, [30], 0)
     scores = tables.score_trials(work)
-    assert tables.read_scores(work / "scores.tsv") == scores
+    assert tables.read_scores(work / "scores.tsv", tables.Score) == scores
     assert [s.method for s in scores] == [m for m in methods for _ in range(2)]
     by_method = {s.method: s for s in scores}
     assert by_method["centroids"].cri == 1.0
