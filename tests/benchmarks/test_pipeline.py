@@ -1,29 +1,30 @@
-"""The clock of the stages, and the seconds of a process."""
+"""The clock of the stages, the seconds of a process, the long recording and the errors."""
 
 from __future__ import annotations
 
 import runpy
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
 from diarize.audio import Recording, open_recording
+from diarize.scoring.report import Scores
+
+
+@pytest.fixture(scope="module")
+def pipeline(repo_root: Path) -> dict[str, Any]:
+    return runpy.run_path(str(repo_root / "benchmarks" / "pipeline.py"))
 
 
 @pytest.fixture
-def benchmarks(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = repo_root / "benchmarks"
-    monkeypatch.syspath_prepend(str(folder))  # as for a script that is started
-    return folder
-
-
-@pytest.fixture
-def stages(benchmarks: Path) -> dict[str, Any]:
-    return runpy.run_path(str(benchmarks / "pipeline_stages.py"))
+def stages(repo_root: Path) -> dict[str, Any]:
+    return runpy.run_path(str(repo_root / "benchmarks" / "pipeline_ours.py"))
 
 
 def test_a_stage_within_another_is_not_its_own(
@@ -52,11 +53,41 @@ def test_decoding_is_seen_within_other_stages(stages: dict[str, Any]) -> None:
     assert Recording.blocks.__qualname__ == "Recording.blocks"
 
 
-def test_seconds_of_a_process(benchmarks: Path) -> None:
-    script = runpy.run_path(str(benchmarks / "pipeline.py"))
-    wall, cpu = script["seconds_of"](["-c", "sum(range(10**6))"])
+def test_seconds_of_a_process(pipeline: dict[str, Any]) -> None:
+    wall, cpu = pipeline["seconds_of"](["-c", "sum(range(10**6))"])
     assert wall > 0 and cpu > 0
-    found = script["measured"](
+    found = pipeline["measured"](
         [sys.executable, "-c", "print('noise'); print('{\"stages\": {\"a\": [1, 2]}}')"], 1
     )
     assert found == {"a": [1, 2]}
+
+
+def test_two_commands_are_compared(
+    pipeline: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = {"nothing": ["-c", ""], "a sum": ["-c", "sum(range(10**6))"]}
+    wall, cpu = pipeline["compare"](commands, 1, 2.0)
+    assert wall > 0 and cpu > 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["nothing", "a", "ratio"]
+    assert lines[2].endswith("(limit 2.0)")
+
+
+def test_the_long_recording_has_its_length_and_does_not_repeat_itself(
+    pipeline: dict[str, Any], tmp_path: Path, write_tone: Callable[..., Path]
+) -> None:
+    source = write_tone(seconds=0.5, channels=2)
+    targets = [tmp_path / "a.flac", tmp_path / "b.flac"]
+    for target in targets:
+        assert pipeline["write_long"](source, target, 2.25, seed=1) == 2.25
+    samples, rate = soundfile.read(targets[0])
+    assert samples.shape == (round(2.25 * rate), 2)
+    repetitions = samples[: 2 * rate].reshape(4, -1)
+    distances = np.abs(repetitions[:, None] - repetitions[None]).max(axis=2)
+    assert (distances[np.triu_indices(4, 1)] > 0.01).all()
+    assert targets[0].read_bytes() == targets[1].read_bytes()
+
+
+def test_parts_in_percent(pipeline: dict[str, Any]) -> None:
+    scores = Scores(0.25, 0.125, 0.0625, 0.0625, None, 0.9, 10.0, 0.0)
+    assert pipeline["percent"](scores) == [25.0, 12.5, 6.25, 6.25, 0.0]

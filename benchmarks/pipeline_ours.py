@@ -1,6 +1,6 @@
 """What each stage of ours takes on one recording; prints JSON. For benchmarks/pipeline.py.
 
-    python pipeline_stages.py AUDIO
+    python pipeline_ours.py AUDIO
 
 A first run over a few seconds loads all libraries and the model, before the clock starts.
 """
