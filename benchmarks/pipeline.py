@@ -152,7 +152,7 @@ def whole(given: argparse.Namespace) -> None:
                 took, memory, speakers = run([str(recording), *way])
                 factor = (took - starts[name]) / seconds
                 print(
-                    f"| {minutes:7.0f} | {name:10} | {starts[name]:8.1f} | {took:7.1f} "
+                    f"| {minutes:7g} | {name:10} | {starts[name]:8.1f} | {took:7.1f} "
                     f"| {factor:9.4f} | {memory / MIB:8.0f} | {speakers:8} |",
                     flush=True,
                 )

@@ -10,12 +10,13 @@ of the one that ships.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
+from steps.markdown import errors, print_table
 
 from diarize import Diarizer
 from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
@@ -123,30 +124,25 @@ def hear_silero(pairs: Sequence[tuple[Path, Path]]) -> dict[float, Tally]:
     return tallies
 
 
-def print_heard(folders: Sequence[Path], weights: str | Path) -> None:
-    """Print a line for the network and one for silero-vad for each folder."""
-    print("| recordings | heard by | missed + false speech | overlap: P, R, AP | count error |")
-    print("|---|---|---|---|---|")
+def of_heard(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
+    """A row for the network and one for silero-vad for each folder."""
     for folder in folders:
         pairs = paired(folder)
-        _print_line(folder.name, "network", hear_network(pairs, weights))
+        yield [folder.name, "network", *_cells(hear_network(pairs, weights))]
         tallies = hear_silero(pairs)
         best = min(tallies, key=lambda p: sum(tallies[p].speech_error()))
-        _print_line(folder.name, f"silero-vad at {best}", tallies[best])
+        yield [folder.name, f"silero-vad at {best}", *_cells(tallies[best])]
 
 
-def _print_line(name: str, listener: str, tally: Tally) -> None:
+def _cells(tally: Tally) -> list[str]:
     miss, false = tally.speech_error()
     found = tally.overlap()
     overlap = "" if found is None else ", ".join(f"{value:.2f}" for value in found)
-    speech = f"{100 * miss:.1f} + {100 * false:.1f}"
-    print(f"| {name} | {listener} | {speech} | {overlap} | {tally.count_error():.3f} |", flush=True)
+    return [f"{100 * miss:.1f} + {100 * false:.1f}", overlap, f"{tally.count_error():.3f}"]
 
 
-def print_whole(folders: Sequence[Path], weights: str | Path) -> None:
-    """Print the error rates of the pipeline with either listener for each folder."""
-    print("| recordings | heard by | DER | missed | false alarm | confusion | count error |")
-    print("|---|---|---|---|---|---|---|")
+def of_whole(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
+    """The error rates of the pipeline with either listener for each folder."""
     listeners = {
         "network": Diarizer(activity=NetworkActivity(model=weights)),
         "silero-vad": Diarizer(activity=SileroActivity(), counts=False),
@@ -157,22 +153,26 @@ def print_whole(folders: Sequence[Path], weights: str | Path) -> None:
         reference = {stem: next(iter(found.values())) for stem, found in truth.items()}
         for name, diarizer in listeners.items():
             found = {audio.stem: diarizer(audio) for audio, _ in pairs}
-            total = score_files(reference, found).total
-            parts = (total.der, total.missed_detection, total.false_alarm, total.confusion)
-            rates = " | ".join(f"{100 * part:.1f}" for part in parts)
-            count = f"{total.speaker_count_error:.2f}"
-            print(f"| {folder.name} | {name} | {rates} | {count} |", flush=True)
+            total = vars(score_files(reference, found).total)
+            parts = ("der", "missed_detection", "false_alarm", "confusion")
+            yield [folder.name, name, *errors(total, *parts)]
+
+
+TABLES = {
+    "heard": (("missed + false speech", "overlap: P, R, AP", "count error"), of_heard),
+    "whole": (("DER", "missed", "false alarm", "confusion", "count error"), of_whole),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print one of the two tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("heard", "whole"))
+    parser.add_argument("what", choices=TABLES)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--weights", type=Path, default=DEFAULT_COUNTER)
     options = parser.parse_args(arguments)
-    show = print_heard if options.what == "heard" else print_whole
-    show(options.folders, options.weights)
+    columns, rows = TABLES[options.what]
+    print_table(("recordings", "heard by", *columns), rows(options.folders, options.weights))
 
 
 if __name__ == "__main__":

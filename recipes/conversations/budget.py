@@ -1,6 +1,6 @@
 """Where the error comes from: what is left when a stage is told the truth.
 
-    python recipes/conversations/budget.py CONVERSATIONS [BACKEND...]
+    PYTHONPATH=recipes python recipes/conversations/budget.py CONVERSATIONS [BACKEND...]
 
 CONVERSATIONS is what `diarize simulate` wrote. Speech is the reference's or detected, the number of
 speakers the true one or inferred; `oracle` is the clustering that knows the true sets. DER has no
@@ -10,25 +10,26 @@ collar, overlap is scored, and its parts are of all conversations together.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pyannote.core import Annotation
 from reliability import recordings
+from steps.markdown import percent, print_table
 
 from diarize import Diarizer
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import decompose
 from diarize.timeline import regions_of
 
+COLUMNS = ("speech regions", "number of speakers", "backend",
+           "DER", "missed", "false alarm", "confusion")  # fmt: skip
 
-def main(folder: Path, backends: list[str]) -> None:
-    """Print a row for each combination."""
-    print(
-        "| speech regions | number of speakers | backend | DER | missed | false alarm | confusion |"
-    )
-    print("|---|---|---|---|---|---|---|")
+
+def rows(folder: Path, backends: list[str]) -> Iterator[list[str]]:
+    """A row for each combination."""
     conversations = [
         (path, reference, regions_of(reference.get_timeline().support()))
         for path, reference in recordings([str(folder)])
@@ -44,8 +45,7 @@ def main(folder: Path, backends: list[str]) -> None:
             ("", "oracle"),
         ]:
             parts = error_parts(embedded, backend, number == "true")
-            cells = " | ".join(f"{100 * part:.1f}" for part in (parts.sum(), *parts))
-            print(f"| {regions} | {number} | `{backend}` | {cells} |")
+            yield [regions, number, f"`{backend}`", *map(percent, (parts.sum(), *parts))]
 
 
 def error_parts(
@@ -63,4 +63,4 @@ def error_parts(
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:] or ["ckm", "ac"])
+    print_table(COLUMNS, rows(Path(sys.argv[1]), sys.argv[2:] or ["ckm", "ac"]))

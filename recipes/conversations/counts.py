@@ -1,6 +1,6 @@
 """How many speakers? True against inferred counts, for backends and for the gap statistic.
 
-    python recipes/conversations/counts.py CONVERSATIONS METHOD...
+    PYTHONPATH=recipes python recipes/conversations/counts.py CONVERSATIONS METHOD...
 
 CONVERSATIONS is what `diarize simulate` wrote. METHOD is a backend, or `gap`: compositional k-means
 whose k the gap statistic chooses (Tibshirani, Walther, Hastie 2001). Regions of speech are the
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from steps.markdown import print_table
 
 from diarize.audio import open_recording
 from diarize.clustering import make
@@ -103,11 +104,11 @@ def main(folder: Path, methods: list[str]) -> None:
         error = np.abs(inferred - true)
         print(f"\n`{method}`: mean error {error.mean():.2f}, right in {np.mean(error == 0):.0%}\n")
         columns = range(1, int(inferred.max()) + 1)
-        print("| true \\ inferred |", " | ".join(map(str, columns)), "|")
-        print("|---|" + "---|" * len(columns))
-        for count in sorted(set(true)):
-            cells = [str(int(((true == count) & (inferred == c)).sum()) or "") for c in columns]
-            print(f"| {count} |", " | ".join(cells), "|", flush=True)
+        rows = [
+            [count, *(int(((true == count) & (inferred == c)).sum()) or "" for c in columns)]
+            for count in sorted(set(true))
+        ]
+        print_table(("true \\ inferred", *columns), rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Recordings that diarizers find hard, out of single-speaker speech: make them, print their scores.
 
-    python recipes/conversations/hard_cases.py make SPEECH SPLIT OUT [--noise DIR] [--each 4]
-    python recipes/conversations/hard_cases.py print SCORES.json
+    PYTHONPATH=recipes python recipes/conversations/hard_cases.py make SPEECH SPLIT OUT
+        [--noise DIR] [--each 4]
+    PYTHONPATH=recipes python recipes/conversations/hard_cases.py print SCORES.json
 
 The second takes what `diarize score --json` said of them.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import soundfile
 from pyannote.core import Annotation, Segment
+from steps.markdown import percent, print_table
 
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import embed_windows, load_model
@@ -29,6 +31,7 @@ from diarize.storage.files import atomic_output
 Voices = Mapping[str, Sequence[np.ndarray]]
 Made = tuple[np.ndarray, Annotation]
 
+COLUMNS = ("case", "DER", "missed", "false alarm", "confusion", "count error")
 ENOUGH = 6.0  # seconds that a speaker must have; who has less takes part in no case
 SILENCE = 600.0  # seconds between two halves of a conversation
 PLAIN = ConversationConfig(seconds=60.0)
@@ -154,21 +157,18 @@ def make(speech: Path, split: str, out: Path, noise: Path | None, each: int) -> 
                 file.write(rttm_text(reference))
 
 
-def print_table(scores: Path) -> None:
+def means(scores: Path) -> Iterator[list[str]]:
     """Means over the recordings of each case."""
     files = json.loads(scores.read_text())["files"]
-    print("| case | DER | missed | false alarm | confusion | count error |")
-    print("|---|---|---|---|---|---|")
     for name in dict.fromkeys(uri.rpartition("_")[0] for uri in files):
         rows = [row for uri, row in files.items() if uri.rpartition("_")[0] == name]
         weights = [row["reference_seconds"] for row in rows]
         rates = [
-            100 * np.average([row[key] for row in rows], weights=weights)
+            percent(np.average([row[key] for row in rows], weights=weights))
             for key in ("der", "missed_detection", "false_alarm", "confusion")
         ]
         count = np.mean([row["speaker_count_error"] for row in rows])
-        print(f"| {name.replace('_', ' ')} |", " | ".join(f"{r:.1f}" for r in rates), end="")
-        print(f" | {count:.2f} |")
+        yield [name.replace("_", " "), *rates, f"{count:.2f}"]
 
 
 def main() -> None:
@@ -186,7 +186,7 @@ def main() -> None:
     if a.command == "make":
         make(a.speech, a.split, a.out, a.noise, a.each)
     else:
-        print_table(a.scores)
+        print_table(COLUMNS, means(a.scores))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How often is a stranger named, a known voice missed, and two persons taken for one? By corpus.
 
-    python recipes/conversations/known_voices.py hear SPLIT OUT.npz SPEECH... [--conversations N]
-                                                 [--corpus NAME]
-    python recipes/conversations/known_voices.py fit OUT.npz...
-    python recipes/conversations/known_voices.py table OUT.npz...
+    PYTHONPATH=recipes python recipes/conversations/known_voices.py hear SPLIT OUT.npz SPEECH...
+        [--conversations N] [--corpus NAME]
+    PYTHONPATH=recipes python recipes/conversations/known_voices.py fit OUT.npz...
+    PYTHONPATH=recipes python recipes/conversations/known_voices.py table OUT.npz...
 
 `hear`: of each speaker the first 3, 6 or 12 s, at most half of what he says, are his clip. The rest
 is mixed into conversations of 2 to 5 speakers of one corpus, in rooms and noise, in which the
@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from pyannote.core import Annotation
 from sklearn.linear_model import LogisticRegression
+from steps.markdown import percent, print_table
 
 from diarize.audio import SAMPLE_RATE
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
@@ -249,21 +250,24 @@ def ratio(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-def print_table(found: Mapping[str, Corpus]) -> None:
+def report(found: Mapping[str, Corpus]) -> None:
     """Print the errors over the threshold, corpus by corpus, and how right probabilities are."""
-    print("| corpus | threshold | strangers named | known missed | known misnamed |"
-          " two persons joined | one person not joined |")  # fmt: skip
-    print("|---|---|" + "---|" * 5)
-    for name, corpus in found.items():
-        for threshold in THRESHOLDS:
-            rates = naming_errors(corpus, threshold) + linking_errors(corpus.heard, threshold)
-            print(f"| {name} | {threshold:g} |", *(f"{100 * rate:.1f} |" for rate in rates))
-    print("\n| corpus | pairs of one person | of two | surprise, bits (1: knows nothing) |")
-    print("|---|---|---|---|")
-    for name, corpus in found.items():
-        rows, same = pairs(corpus)
-        if same.any() and not same.all():
-            print(f"| {name} | {same.sum()} | {(~same).sum()} | {surprise(rows, same):.2f} |")
+    columns = ("corpus", "threshold", "strangers named", "known missed", "known misnamed",
+               "two persons joined", "one person not joined")  # fmt: skip
+    rates = (
+        (name, f"{t:g}", *map(percent, naming_errors(corpus, t) + linking_errors(corpus.heard, t)))
+        for name, corpus in found.items()
+        for t in THRESHOLDS
+    )
+    print_table(columns, rates)
+    print()
+    surprises = (
+        (name, same.sum(), (~same).sum(), f"{surprise(rows, same):.2f}")
+        for name, (rows, same) in ((name, pairs(corpus)) for name, corpus in found.items())
+        if same.any() and not same.all()
+    )
+    columns = ("corpus", "pairs of one person", "of two", "surprise, bits (1: knows nothing)")
+    print_table(columns, surprises)
 
 
 def surprise(rows: np.ndarray, same: np.ndarray) -> float:
@@ -283,7 +287,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.what != "hear":
         found = load([Path(path) for path in given.given])
-        return fit(found) if given.what == "fit" else print_table(found)
+        return fit(found) if given.what == "fit" else report(found)
     split, out, *folders = given.given
     files = corpora([u for folder in folders for u in find_utterances(folder, split)])
     chosen = {k: own for k, own in files.items() if given.corpus in (None, k)}

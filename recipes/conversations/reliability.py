@@ -1,7 +1,7 @@
 """Is a turn with confidence 0.8 right four times out of five? A table, and how the map was chosen.
 
-    python recipes/conversations/reliability.py table CONVERSATIONS...
-    python recipes/conversations/reliability.py fit CONVERSATIONS...
+    PYTHONPATH=recipes python recipes/conversations/reliability.py table CONVERSATIONS...
+    PYTHONPATH=recipes python recipes/conversations/reliability.py fit CONVERSATIONS...
 
 CONVERSATIONS are folders that `diarize simulate` wrote. A turn is right for that part of its length
 in which the true speaker speaks whom its speaker is matched to (one-to-one, by the time that they
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyannote.core import Annotation, Segment
 from scipy.optimize import minimize
+from steps.markdown import print_table
 
 from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
@@ -111,13 +112,12 @@ def fit(folders: Sequence[str]) -> None:
     """Print slope, offset and what they come to, for each sharpness."""
     diarizer = Diarizer()
     told = join([shares(diarizer, path, truth) for path, truth in recordings(folders)])
-    print_fits(told)
+    columns = ("sharpness", "slope", "offset", "cross-entropy", "calibration error")
+    print_table(columns, fits(told))
 
 
-def print_fits(told: Turns) -> None:
-    """Print the best logistic for each sharpness."""
-    print("| sharpness | slope | offset | cross-entropy | calibration error |")
-    print("|---|---|---|---|---|")
+def fits(told: Turns) -> Iterator[list[str]]:
+    """The best logistic for each sharpness."""
     for column, sharpness in enumerate(SHARPNESSES):
         claimed = told.claimed[:, column]
 
@@ -127,27 +127,18 @@ def print_fits(told: Turns) -> None:
         best = minimize(surprise, np.array([4.0, -2.0]), method="Nelder-Mead")
         error = calibration_error(told._replace(claimed=calibrated(claimed, *best.x)))
         slope, offset = best.x
-        print(f"| {sharpness:g} | {slope:.2f} | {offset:.2f} | {best.fun:.4f} | {error:.3f} |")
+        yield [f"{sharpness:g}", f"{slope:.2f}", f"{offset:.2f}", f"{best.fun:.4f}", f"{error:.3f}"]
 
 
 def table(folders: Sequence[str]) -> None:
     """Print the reliability of the confidence, and its expected calibration error."""
     diarizer = Diarizer()
-    print_table(join([confidence(diarizer, p, truth) for p, truth in recordings(folders)]))
+    report(join([confidence(diarizer, path, truth) for path, truth in recordings(folders)]))
 
 
-def print_table(told: Turns) -> None:
-    """Print a line for each bin that holds turns."""
-    rows = np.clip(np.digitize(told.claimed, BINS) - 1, 0, len(BINS) - 2)
-    print("| confidence | turns | seconds | mean confidence | right |")
-    print("|---|---|---|---|---|")
-    for row in np.unique(rows):
-        here = rows == row
-        seconds = told.seconds[here]
-        claimed = np.average(told.claimed[here], weights=seconds)
-        right = np.average(told.right[here], weights=seconds)
-        name = f"{BINS[row]:.1f} to {BINS[row + 1]:.1f}"
-        print(f"| {name} | {here.sum()} | {seconds.sum():.0f} | {claimed:.3f} | {right:.3f} |")
+def report(told: Turns) -> None:
+    """Print the bins, and what the confidence as a whole is worth."""
+    print_table(("confidence", "turns", "seconds", "mean confidence", "right"), bins(told))
     right = np.average(told.right, weights=told.seconds)
     surprise = cross_entropy(told.seconds, told.right, told.claimed)
     constant = cross_entropy(told.seconds, told.right, np.full(len(told.right), right))
@@ -155,6 +146,18 @@ def print_table(told: Turns) -> None:
         f"\nExpected calibration error {calibration_error(told):.3f}; cross-entropy "
         f"{surprise:.3f}, {constant:.3f} where all turns had the mean of {right:.3f}."
     )
+
+
+def bins(told: Turns) -> Iterator[list[str]]:
+    """A row for each bin that holds turns."""
+    rows = np.clip(np.digitize(told.claimed, BINS) - 1, 0, len(BINS) - 2)
+    for row in np.unique(rows):
+        here = rows == row
+        seconds = told.seconds[here]
+        claimed = np.average(told.claimed[here], weights=seconds)
+        right = np.average(told.right[here], weights=seconds)
+        name = f"{BINS[row]:.1f} to {BINS[row + 1]:.1f}"
+        yield [name, here.sum(), f"{seconds.sum():.0f}", f"{claimed:.3f}", f"{right:.3f}"]
 
 
 if __name__ == "__main__":

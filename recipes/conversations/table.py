@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from steps.markdown import errors, percent, print_table
+
 COLUMNS = (
     ("DER", "der"),
     ("missed", "missed_detection"),
@@ -19,18 +21,13 @@ COLUMNS = (
 def main(work: Path, backends: list[str]) -> None:
     """Print totals of each backend, DER by conversation, and who wins how often against `ac`."""
     scores = {name: json.loads((work / f"{name}.json").read_text()) for name in backends}
-    print("| backend |", " | ".join(title for title, _ in COLUMNS), "| count error |")
-    print("|---|" + "---|" * (len(COLUMNS) + 1))
-    for name, score in scores.items():
-        total = score["total"]
-        cells = [f"{100 * total[key]:.1f}" for _, key in COLUMNS]
-        print(f"| `{name}` |", " | ".join(cells), f"| {total['speaker_count_error']:.2f} |")
-    print("\n| conversation |", " | ".join(f"`{name}`" for name in backends), "|")
-    print("|---|" + "---|" * len(backends))
+    titles, keys = zip(*COLUMNS, strict=True)
+    totals = ((f"`{name}`", *errors(score["total"], *keys)) for name, score in scores.items())
+    print_table(("backend", *titles, "count error"), totals)
+    print()
     uris = sorted(next(iter(scores.values()))["files"])
-    for uri in uris:
-        rates = [f"{100 * scores[name]['files'][uri]['der']:.1f}" for name in backends]
-        print(f"| {uri} |", " | ".join(rates), "|")
+    rates = ((uri, *(percent(scores[b]["files"][uri]["der"]) for b in backends)) for uri in uris)
+    print_table(("conversation", *(f"`{name}`" for name in backends)), rates)
     if "ac" in backends:
         for name in backends:
             wins = sum(

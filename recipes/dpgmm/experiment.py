@@ -11,7 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from steps.idx import read_idx_pair
-from steps.scores import begin_scores, read_scores
+from steps.scores import add_score, read_scores
 
 from diarize.clustering.dpgmm import DPGMM, NIW
 
@@ -160,7 +160,6 @@ def run_all(
     """Every method on every data set, unless there is a line already."""
     path = args.work / "scores.tsv"
     done = {(s.experiment, s.dim, s.k, s.set, s.method) for s in read_scores(path, Score)}
-    begin_scores(path, Score)
     for index, (x, truth) in sets:
         for method in args.methods:
             if (experiment, x.shape[1], k, index, method) in done:
@@ -173,13 +172,8 @@ def run_all(
             nmi = normalized_mutual_info_score(truth, labels)
             ari = adjusted_rand_score(truth, labels)
             found = len(np.unique(labels))
-            score = Score(
-                experiment, x.shape[1], k, index, method, found,
-                round(float(nmi), 4), round(float(ari), 4), round(seconds, 2),
-            )  # fmt: skip
-            with path.open("a") as out:
-                print(*astuple(score), sep="\t", file=out)
-            print(*astuple(score), flush=True)
+            key = (experiment, x.shape[1], k, index, method)
+            add_score(path, Score(*key, found, float(nmi), float(ari), seconds))
 
 
 def trace(args: argparse.Namespace) -> None:

@@ -6,11 +6,12 @@ python report.py WORK
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from experiment import INITS, Score
+from steps.markdown import print_table
 from steps.scores import read_scores
 
 TITLES = {
@@ -21,10 +22,8 @@ COUNTED = ("random", "kmeans", "splitnet", "bgm")
 """Methods that are not told K."""
 
 
-def print_table(scores: Sequence[Score]) -> None:
+def rates(scores: Sequence[Score]) -> Iterator[list[object]]:
     """Mean and spread of K-MAE, NMI, ARI and seconds of the methods, per experiment, D and K."""
-    print("| data | method | sets | K-MAE | NMI | ARI | seconds |")
-    print("|---|---|---|---|---|---|---|")
     for key in dict.fromkeys((s.experiment, s.dim, s.k) for s in scores):
         for method in TITLES:
             some = [s for s in scores if (s.experiment, s.dim, s.k, s.method) == (*key, method)]
@@ -35,21 +34,17 @@ def print_table(scores: Sequence[Score]) -> None:
             cells += [_spread([s.nmi for s in some], 3), _spread([s.ari for s in some], 3)]
             seconds = np.mean([s.seconds for s in some])
             name = f"{key[0]}, D = {key[1]}, K = {key[2]}"
-            print(f"| {name} | {TITLES[method]} | {len(some)} |", " | ".join(cells), end="")
-            print(f" | {seconds:.1f} |")
-    print()
+            yield [name, TITLES[method], len(some), *cells, f"{seconds:.1f}"]
 
 
 def _spread(values: Sequence[float], digits: int) -> str:
     return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
 
 
-def print_tests(scores: Sequence[Score]) -> None:
+def tests(scores: Sequence[Score]) -> Iterator[list[object]]:
     """Paired differences between starts in ARI, with the p of Wilcoxon's signed rank test."""
     from scipy.stats import wilcoxon
 
-    print("| data | pair | sets | difference in ARI | p |")
-    print("|---|---|---|---|---|")
     for key in dict.fromkeys((s.experiment, s.dim, s.k) for s in scores):
         by_method = {
             m: {s.set: s.ari for s in scores if (s.experiment, s.dim, s.k, s.method) == (*key, m)}
@@ -61,11 +56,8 @@ def print_tests(scores: Sequence[Score]) -> None:
                 continue
             gaps = np.array([by_method[one][i] - by_method[other][i] for i in shared])
             p = wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
-            print(
-                f"| {key[0]}, D = {key[1]}, K = {key[2]} | {one} - {other} | {len(gaps)} "
-                f"| {gaps.mean():+.3f} | {p:.3f} |"
-            )
-    print()
+            name = f"{key[0]}, D = {key[1]}, K = {key[2]}"
+            yield [name, f"{one} - {other}", len(gaps), f"{gaps.mean():+.3f}", f"{p:.3f}"]
 
 
 def plot_boxes(scores: Sequence[Score], folder: Path) -> None:
@@ -155,8 +147,10 @@ def plot_convergence(folder: Path) -> None:
 def main(folder: Path) -> None:
     """Print and plot what there is."""
     scores = read_scores(folder / "scores.tsv", Score)
-    print_table(scores)
-    print_tests(scores)
+    print_table(("data", "method", "sets", "K-MAE", "NMI", "ARI", "seconds"), rates(scores))
+    print()
+    print_table(("data", "pair", "sets", "difference in ARI", "p"), tests(scores))
+    print()
     plot_boxes(scores, folder)
     plot_density(scores, folder)
     if (folder / "trace.npz").exists():

@@ -1,6 +1,7 @@
-"""What ten seconds of corrections are worth: error rates without and with them, and elsewhere.
+r"""What ten seconds of corrections are worth: error rates without and with them, and elsewhere.
 
-    python recipes/learning_through_clustering/corrections.py CONVERSATIONS BACKEND...
+    PYTHONPATH=recipes python recipes/learning_through_clustering/corrections.py \
+        CONVERSATIONS BACKEND...
 
 CONVERSATIONS is what `diarize simulate` wrote. Corrections are taken from the reference, at most
 10 s for each conversation, in two ways:
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyannote.core import Annotation, Segment, Timeline
+from steps.markdown import percent, print_table
 
 from diarize.formats.rttm import read_rttm
 from diarize.pipeline import Diarizer
@@ -98,8 +100,8 @@ def outside(annotation: Annotation, told: Annotation) -> Annotation:
     return annotation.crop(rest, mode="intersection") if told else annotation
 
 
-def measure(folder: Path, backend: str) -> None:
-    """Print a line of the table for each rule."""
+def measure(folder: Path, backend: str) -> Iterator[list[str]]:
+    """A row of the table for each rule."""
     diarizer = Diarizer(backend=backend)
     references, free = {}, {}
     told: dict[str, dict[str, Annotation]] = {rule: {} for rule in RULES}
@@ -127,19 +129,16 @@ def measure(folder: Path, backend: str) -> None:
             score_files(true, before).total,
             score_files(true, after).total,
         ]
-        rates = " | ".join(f"{100 * value.der:.1f}" for value in values)
-        counts = " | ".join(f"{value.speaker_count_error:.2f}" for value in values[:2])
-        print(f"| `{backend}` | {rule} | {seconds:.1f} | {rates} | {counts} |", flush=True)
+        rates = [percent(value.der) for value in values]
+        counts = [f"{value.speaker_count_error:.2f}" for value in values[:2]]
+        yield [f"`{backend}`", rule, f"{seconds:.1f}", *rates, *counts]
 
 
 def main(arguments: list[str]) -> None:
     folder, *backends = arguments
-    print(
-        "| backend | corrections | seconds | DER | corrected | elsewhere | corrected | count error "
-        "| corrected |\n|---|---|---|---|---|---|---|---|---|"
-    )
-    for backend in backends:
-        measure(Path(folder), backend)
+    columns = ("backend", "corrections", "seconds", "DER", "corrected", "elsewhere", "corrected",
+               "count error", "corrected")  # fmt: skip
+    print_table(columns, (row for name in backends for row in measure(Path(folder), name)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Runs that have a line already are skipped.
 from __future__ import annotations
 
 import argparse
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from steps.scores import begin_scores, read_scores
+from steps.scores import add_score, read_scores
 from torch.nn.functional import mse_loss
 
 BATCH = 256
@@ -115,7 +115,6 @@ def run(args: argparse.Namespace, name: str, data: Data) -> None:
     """All methods at all levels; ours, at an imbalanced level, with an even prior too."""
     path = args.work / "scores.tsv"
     done = {(s.data, s.level, s.prior, s.method, s.seed) for s in read_scores(path, Score)}
-    begin_scores(path, Score)
     for level in args.levels:
         some = data.imbalanced(level)
         shares = np.bincount(some.y) / len(some.y)
@@ -130,11 +129,7 @@ def run(args: argparse.Namespace, name: str, data: Data) -> None:
                     if (name, level, prior, method, seed) in done:
                         continue
                     score = train(some, method, weights, args.epochs, seed)
-                    row = (name, level, prior, *astuple(score)[3:])
-                    cells = [f"{v:.4f}" if isinstance(v, float) else str(v) for v in row]
-                    with path.open("a") as out:
-                        print(*cells, sep="\t", file=out)
-                    print(*cells, flush=True)
+                    add_score(path, replace(score, data=name, level=level, prior=prior))
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 from forest_loss import forest_loss
+from steps.markdown import print_table
 from torch import Tensor
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
@@ -91,14 +92,14 @@ def main() -> None:
     tests: dict[str, Episodes] = development_episodes(
         find_utterances(given.speech, "dev-b"), POOL, TEST_EPISODES
     )
-    print("| loss | labelled |", " | ".join(tests), "|")
-    print("|---|---|" + "---|" * len(tests))
-    for labelled in given.labelled:
-        for loss in given.losses:
-            folder = given.work / f"{loss}-{labelled:g}"
-            model = learn(voices, loss, labelled, given.steps, folder)
-            cells = [cell(set_accuracy(model, episodes)) for episodes in tests.values()]
-            print(f"| {loss} | {100 * labelled:g} % |", " | ".join(cells), "|", flush=True)
+
+    def row(loss: str, labelled: float) -> list[str]:
+        model = learn(voices, loss, labelled, given.steps, given.work / f"{loss}-{labelled:g}")
+        cells = [cell(set_accuracy(model, episodes)) for episodes in tests.values()]
+        return [loss, f"{100 * labelled:g} %", *cells]
+
+    rows = (row(loss, labelled) for labelled in given.labelled for loss in given.losses)
+    print_table(("loss", "labelled", *tests), rows)
 
 
 def cell(accuracy: SetAccuracy) -> str:

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from steps.markdown import errors, print_table
 
 MODELS = ("shipped", "aligned", "trained")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")
-HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion")
+HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion",
+        "count error", "lower DER in", "difference")  # fmt: skip
 
 
-def print_gains(work: Path) -> None:
+def gains(work: Path) -> Iterator[list[str]]:
     """One line for each model, in how many conversations it is better than the shipped one.
 
     The last column is the mean difference in the rate of a conversation, with its standard error.
     """
-    print("|", " | ".join((*HEAD, "count error", "lower DER in", "difference")), "|")
-    print("|" + "---|" * (len(HEAD) + 3))
     for path in sorted(work.glob("*/*/*-shipped.json")):
         channel, split, name = path.parts[-3:]
         backend = name.removesuffix("-shipped.json")
@@ -32,10 +33,8 @@ def print_gains(work: Path) -> None:
             if not own.is_file():
                 continue
             total = json.loads(own.read_text())["total"]
-            cells = [f"{100 * total[part]:.1f}" for part in PARTS]
-            cells.append(f"{total['speaker_count_error']:.2f}")
-            cells += compared(shipped, rates(own)) if model != "shipped" else ["", ""]
-            print(f"| {channel} | {split} | `{backend}` | {model} |", " | ".join(cells), "|")
+            change = compared(shipped, rates(own)) if model != "shipped" else ["", ""]
+            yield [channel, split, f"`{backend}`", model, *errors(total, *PARTS), *change]
 
 
 def rates(path: Path) -> dict[str, float]:
@@ -51,4 +50,4 @@ def compared(before: dict[str, float], after: dict[str, float]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print_gains(Path(sys.argv[1]))
+    print_table(HEAD, gains(Path(sys.argv[1])))

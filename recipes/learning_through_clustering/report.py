@@ -6,11 +6,12 @@ python report.py WORK
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from experiment import Score
+from steps.markdown import print_table
 from steps.scores import read_scores
 
 TITLES = {
@@ -18,34 +19,29 @@ TITLES = {
     "marginal-entropy": "marginal entropy", "sum-of-squares": "sum of squares",
     "concrete-k-means": "concrete k-means", "none": "none",
 }  # fmt: skip
+MEASURES = ("acc", "nmi", "ari", "hard", "soft", "linear", "knn")
+COLUMNS = ("method", "prior", "acc", "NMI", "ARI", "hard KL*", "soft KL*", "linear", "KNN", "runs")
 
 
 def print_tables(scores: Sequence[Score]) -> None:
     """One table for each data set and level of imbalance."""
     for data, level in dict.fromkeys((s.data, s.level) for s in scores):
         print(f"\n{data}" + (f", imb {level}" if level else "") + "\n")
-        print("| method | prior | acc | NMI | ARI | hard KL* | soft KL* | linear | KNN | runs |")
-        print("|---|---|---|---|---|---|---|---|---|---|")
-        for method in TITLES:
-            for prior in ("matching", "even"):
-                some = [
-                    s for s in scores
-                    if (s.data, s.level, s.method, s.prior) == (data, level, method, prior)
-                ]  # fmt: skip
-                if some:
-                    cells = [_percent([getattr(s, name) for s in some]) for name in (
-                        "acc", "nmi", "ari")]  # fmt: skip
-                    cells += [_spread([getattr(s, name) for s in some], 2) for name in (
-                        "hard", "soft")]  # fmt: skip
-                    cells += [_percent([s.linear for s in some]), _percent([s.knn for s in some])]
-                    print(f"| {TITLES[method]} | {prior} |", " | ".join(cells), f"| {len(some)} |")
+        print_table(COLUMNS, _rows([s for s in scores if (s.data, s.level) == (data, level)]))
 
 
-def _percent(values: Sequence[float]) -> str:
-    return _spread([100 * v for v in values], 1)
+def _rows(scores: Sequence[Score]) -> Iterator[list[object]]:
+    for method in TITLES:
+        for prior in ("matching", "even"):
+            some = [s for s in scores if (s.method, s.prior) == (method, prior)]
+            if some:
+                cells = [_spread(some, name) for name in MEASURES]
+                yield [TITLES[method], prior, *cells, len(some)]
 
 
-def _spread(values: Sequence[float], digits: int) -> str:
+def _spread(scores: Sequence[Score], name: str) -> str:
+    scale, digits = (1, 2) if name in ("hard", "soft") else (100, 1)  # nats, or per cent
+    values = [scale * getattr(score, name) for score in scores]
     return f"{np.mean(values):.{digits}f} ({np.std(values):.{digits}f})"
 
 

@@ -14,7 +14,7 @@ out. Runs that have a line in DIR/semi_supervised.tsv are skipped.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -28,7 +28,8 @@ from forests import (
     max_spanning_forest,
 )
 from sklearn.linear_model import LogisticRegression
-from steps.scores import begin_scores, read_scores
+from steps.markdown import print_table
+from steps.scores import add_score, read_scores
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
@@ -39,6 +40,8 @@ BATCH = 64
 RATE = 1e-3
 SCALE = 10.0  # of cosines, before the softmax
 TEST_BATCHES = 100
+COLUMNS = ("data", "classes withheld", "labelled", "forest: clustering",
+           "cross-entropy: clustering", "forest: probe", "cross-entropy: probe")  # fmt: skip
 LOOK = 50  # steps between two looks at the examples held out
 
 SPEAKERS = 12  # of a split, those with most speech
@@ -210,7 +213,6 @@ def evaluate(encoder: nn.Module, examples: Examples) -> tuple[float, float]:
 def run(name: str, examples: Examples, path: Path, seeds: int, steps: int) -> None:
     """Every combination that has no line yet."""
     done = {astuple(score)[:5] for score in read_scores(path, Score)}
-    begin_scores(path, Score)
     for seed in range(seeds):
         for labelled in LABELLED:
             for withheld in WITHHELD:
@@ -218,16 +220,11 @@ def run(name: str, examples: Examples, path: Path, seeds: int, steps: int) -> No
                     key = (name, method, labelled, withheld, seed)
                     if key not in done:
                         encoder = train(examples, method, labelled, withheld, seed, steps)
-                        errors = (f"{error:.4f}" for error in evaluate(encoder, examples))
-                        with path.open("a") as out:
-                            print(*key, *errors, sep="\t", file=out)
+                        add_score(path, Score(*key, *evaluate(encoder, examples)))
 
 
-def report(scores: Sequence[Score]) -> None:
-    """Print mean and standard deviation over the seeds, per cent."""
-    print("| data | classes withheld | labelled | forest: clustering | cross-entropy: clustering |"
-          " forest: probe | cross-entropy: probe |")  # fmt: skip
-    print("|---" * 7 + "|")
+def report(scores: Sequence[Score]) -> Iterator[list[str]]:
+    """Mean and standard deviation over the seeds, per cent."""
     for data in dict.fromkeys(score.data for score in scores):
         for withheld in WITHHELD:
             for labelled in LABELLED:
@@ -238,7 +235,7 @@ def report(scores: Sequence[Score]) -> None:
                         some = [getattr(s, error) for s in scores if astuple(s)[:4] == key]
                         cells.append(f"{100 * np.mean(some):.1f} ({100 * np.std(some):.1f})")
                 who = ("none", "a third", "two thirds")[withheld]
-                print(f"| {data} | {who} | {100 * labelled:g} % |", " | ".join(cells), "|")
+                yield [data, who, f"{100 * labelled:g} %", *cells]
 
 
 def plot(scores: Sequence[Score], path: Path) -> None:
@@ -281,7 +278,7 @@ def main() -> None:
         examples = of_digits() if given.data == "digits" else of_speech(given.speech)
         run(given.data, examples, path, given.seeds, given.steps)
     else:
-        report(read_scores(path, Score))
+        print_table(COLUMNS, report(read_scores(path, Score)))
         if given.plot:
             plot(read_scores(path, Score), given.plot)
 

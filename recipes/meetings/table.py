@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from steps.markdown import errors, percent, print_table
+
 PROTOCOLS = {
     "full": "no collar, overlap scored",
     "fair": "collar of 0.25 s, overlap scored",
@@ -18,20 +20,17 @@ PUBLISHED = Path(__file__).with_name("published.tsv")
 def main(work: Path, corpus: str, split: str, backends: list[str]) -> None:
     """Print the tables."""
     print(f"{corpus}, {split}; DER in %\n")
-    print("| system |", " | ".join(f"{n} ({text})" for n, text in PROTOCOLS.items()), "|")
-    print("|---|" + "---|" * len(PROTOCOLS))
-    for backend in backends:
-        ours = [_total(work, backend, protocol)["der"] for protocol in PROTOCOLS]
-        print(f"| `{backend}` |", " | ".join(_percent(der) for der in ours), "|")
+    rates = [
+        [f"`{backend}`", *(percent(_total(work, backend, name)["der"]) for name in PROTOCOLS)]
+        for backend in backends
+    ]
     for system, theirs in _published(corpus, split).items():
-        print(f"| {system} |", " | ".join(theirs.get(name, "") for name in PROTOCOLS), "|")
-    print("\n| backend | missed | false alarm | confusion | JER | count error |")
-    print("|---|---|---|---|---|---|")
-    for backend in backends:
-        total = _total(work, backend, "full")
-        parts = ("missed_detection", "false_alarm", "confusion", "jer")
-        cells = [_percent(total[part]) for part in parts]
-        print(f"| `{backend}` |", " | ".join(cells), f"| {total['speaker_count_error']:.2f} |")
+        rates.append([system, *(theirs.get(name, "") for name in PROTOCOLS)])
+    print_table(("system", *(f"{n} ({text})" for n, text in PROTOCOLS.items())), rates)
+    print()
+    parts = ("missed_detection", "false_alarm", "confusion", "jer")
+    totals = ((f"`{name}`", *errors(_total(work, name, "full"), *parts)) for name in backends)
+    print_table(("backend", "missed", "false alarm", "confusion", "JER", "count error"), totals)
 
 
 def _total(work: Path, backend: str, protocol: str) -> dict[str, float | None]:
@@ -39,10 +38,6 @@ def _total(work: Path, backend: str, protocol: str) -> dict[str, float | None]:
         (work / f"{backend}.{protocol}.json").read_text(encoding="utf-8")
     )["total"]
     return total
-
-
-def _percent(rate: float | None) -> str:
-    return "" if rate is None else f"{100 * rate:.1f}"
 
 
 def _published(corpus: str, split: str) -> dict[str, dict[str, str]]:

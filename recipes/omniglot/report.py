@@ -13,6 +13,7 @@ from pathlib import Path
 from omniglot.episodes import set_accuracy
 from omniglot.images import split
 from omniglot.model import load_model
+from steps.markdown import print_table
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -25,12 +26,13 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     model = load_model(given.work / "model.pt")
     _, held_out, unknown = split(given.folder)
-    print("| characters | all | single | pair | the paper's variant | mean in place of g |")
-    print("|---|---|---|---|---|---|")
+    rows = []
     for name, drawings in (("held out", held_out), ("test", unknown)):
         a = set_accuracy(model, drawings, given.episodes, given.seed)
         figures = (a.all, a.single, a.pair, a.literal, a.mean)
-        print(f"| {name} ({len(drawings)}) |", " | ".join(f"{f:.3f}" for f in figures), "|")
+        rows.append([f"{name} ({len(drawings)})", *(f"{f:.3f}" for f in figures)])
+    columns = ("characters", "all", "single", "pair", "the paper's variant", "mean in place of g")
+    print_table(columns, rows)
 
 
 if __name__ == "__main__":

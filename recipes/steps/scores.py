@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
-from typing import TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 Score = TypeVar("Score")
 
@@ -19,7 +19,11 @@ def read_scores(path: Path, kind: type[Score]) -> list[Score]:
     return [kind(*(k(v) for k, v in zip(kinds, line, strict=True))) for line in lines]
 
 
-def begin_scores(path: Path, kind: type[Score]) -> None:
-    """Write the header of a table that is not there yet."""
-    if not path.exists():
-        path.write_text("\t".join(field.name for field in fields(kind)) + "\n")  # type: ignore[arg-type]
+def add_score(path: Path, score: Any) -> None:
+    """Add a line to a table, and print it; a table that is not there yet begins with a header."""
+    cells = [f"{v:.4f}" if isinstance(v, float) else str(v) for v in astuple(score)]
+    header = [] if path.exists() else [[field.name for field in fields(score)]]
+    with path.open("a") as out:
+        for line in [*header, cells]:
+            print(*line, sep="\t", file=out)
+    print(*cells, flush=True)

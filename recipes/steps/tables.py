@@ -24,6 +24,7 @@ import joblib
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import binom
+from steps.markdown import print_table
 from steps.scores import read_scores
 
 from diarize import clustering
@@ -337,18 +338,21 @@ class _Table:
         self.n_trials = max(len(cell) for cell in self.cells.values())
 
     def print_rates(self, metric: str, theirs: dict[tuple[int, str], dict[str, str]]) -> None:
-        columns = [f"n = {n} | paper" if theirs else f"n = {n}" for n in self.sizes]
+        columns = ["method"]
+        for n in self.sizes:
+            columns += [f"n = {n}", "paper"] if theirs else [f"n = {n}"]
         print(f"**{metric.upper()} (%), sets of up to {self.d}**\n")
-        _print_header(["method", *columns])
+        rows = []
         for method in self.methods:
-            row = []
+            row = [_name(method)]
             for n in self.sizes:
                 row.append(self._rate(method, n, metric))
                 if theirs:
                     cell = theirs.get((n, method))
                     known = cell is not None and cell[metric]
                     row.append(f"{cell[metric]} ({cell[metric + '_se']})" if known else "")
-            print(f"| {_name(method)} |", " | ".join(row), "|")
+            rows.append(row)
+        print_table(columns, rows)
         print()
 
     def _rate(self, method: str, n: int, metric: str) -> str:
@@ -363,13 +367,13 @@ class _Table:
     def print_tests(self, metric: str) -> None:
         """Mean difference in points, and p of the two-sided matched-pair t-test."""
         print(f"**{metric.upper()}, difference in points (p of the matched-pair t-test)**\n")
-        _print_header(["", *(f"n = {n}" for n in self.sizes)])
-        for ours in [m for m in self.methods if m in COMPOSITIONAL]:
-            for other in self.methods:
-                if other not in (*BASELINES, *(["osc"] if metric == "cri" else [])):
-                    continue
-                row = [self._test(ours, other, n, metric) for n in self.sizes]
-                print(f"| {_name(ours)} - {_name(other)} |", " | ".join(row), "|")
+        against = (*BASELINES, *(["osc"] if metric == "cri" else []))
+        rows = (
+            (f"{_name(a)} - {_name(b)}", *(self._test(a, b, n, metric) for n in self.sizes))
+            for a in [m for m in self.methods if m in COMPOSITIONAL]
+            for b in [m for m in self.methods if m in against]
+        )
+        print_table(("", *(f"n = {n}" for n in self.sizes)), rows)
         print()
 
     def _test(self, ours: str, other: str, n: int, metric: str) -> str:
@@ -388,23 +392,18 @@ class _Table:
 
     def print_means(self, title: str, field: str, form: str) -> None:
         print(f"**{title}**\n")
-        _print_header(["method", *(f"n = {n}" for n in self.sizes)])
+        rows = []
         for method in self.methods:
             cells = [self.cells.get((method, n), {}).values() for n in self.sizes]
             row = [form.format(np.mean([getattr(s, field) for s in c])) if c else "" for c in cells]
-            print(f"| {_name(method)} |", " | ".join(row), "|")
+            rows.append([_name(method), *row])
+        print_table(("method", *(f"n = {n}" for n in self.sizes)), rows)
         print()
 
 
 def _name(method: str) -> str:
     backend, _, variant = method.partition("-")
     return TITLES.get(method, backend.upper() + (f", {variant}" if variant else ""))
-
-
-def _print_header(columns: Sequence[str]) -> None:
-    line = "| " + " | ".join(columns) + " |"
-    print(line)
-    print("|" + "---|" * (line.count("|") - 1))
 
 
 def _write(path: Path, text: str) -> None:

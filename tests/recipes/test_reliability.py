@@ -42,7 +42,7 @@ def test_the_table(reliability: ModuleType, capsys: pytest.CaptureFixture[str]) 
         np.array([1.0, 3.0, 4.0]), np.array([1.0, 0.5, 1.0]), np.array([0.85, 0.81, 1.0])
     )
     assert reliability.calibration_error(told) == pytest.approx((3.28 - 2.5) / 8)
-    reliability.print_table(told._replace(claimed=np.array([0.85, 0.81, 0.99])))
+    reliability.report(told._replace(claimed=np.array([0.85, 0.81, 0.99])))
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == [
         "| 0.8 to 0.9 | 2 | 4 | 0.820 | 0.625 |",
@@ -51,14 +51,12 @@ def test_the_table(reliability: ModuleType, capsys: pytest.CaptureFixture[str]) 
     assert lines[5].startswith("Expected calibration error 0.10")
 
 
-def test_the_fit_finds_the_logistic(
-    reliability: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_fit_finds_the_logistic(reliability: ModuleType) -> None:
     rng = np.random.default_rng(0)
     claimed = rng.random((500, len(reliability.SHARPNESSES)))
     right = calibrated(claimed[:, 3], 3.0, -1.0)
-    reliability.print_fits(reliability.Turns(rng.random(500), right, claimed))
-    lines = [line.split("|")[2:5] for line in capsys.readouterr().out.splitlines()[2:]]
+    rows = reliability.fits(reliability.Turns(rng.random(500), right, claimed))
+    lines = [row[1:4] for row in rows]
     slope, offset, surprise = map(float, lines[3])
     assert (slope, offset) == (3.0, -1.0)
     assert surprise == min(float(line[2]) for line in lines)

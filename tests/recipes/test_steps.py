@@ -222,11 +222,24 @@ def test_tables_of_runs(repo_root: Path, tmp_path: Path, monkeypatch: pytest.Mon
     module = importlib.import_module("steps.scores")
     path = tmp_path / "runs.tsv"
     assert module.read_scores(path, Run) == []
-    module.begin_scores(path, Run)
-    with path.open("a") as out:
-        print("a", 3, 0.25, sep="\t", file=out)
-    module.begin_scores(path, Run)  # what is there stays
-    assert module.read_scores(path, Run) == [Run("a", 3, 0.25)]
+    runs = [Run("a", 3, 0.25), Run("b", 4, 0.5)]
+    for run in runs:
+        module.add_score(path, run)
+    assert path.read_text() == "method\tseed\terror\na\t3\t0.2500\nb\t4\t0.5000\n"
+    assert module.read_scores(path, Run) == runs
+
+
+def test_a_table_as_markdown(
+    repo_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes"))
+    module = importlib.import_module("steps.markdown")
+    total = {"der": 0.25, "jer": None, "speaker_count_error": 0.5}
+    module.print_table(("name", 1, 2, 3), iter([("a", *module.errors(total, "der", "jer"))]))
+    assert (
+        capsys.readouterr().out
+        == "| name | 1 | 2 | 3 |\n|---|---|---|---|\n| a | 25.0 |  | 0.50 |\n"
+    )
 
 
 @dataclass(frozen=True)
