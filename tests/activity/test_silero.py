@@ -265,6 +265,6 @@ def test_real_speech_is_found_at_any_level_and_in_noise(utterances: Iterator[Pat
         found = [find(s) for s in (speech, scaled(speech, -40), scaled(noisy, -30))]
         seconds = [(regions[:, 1] - regions[:, 0]).sum() for regions in found]
         assert seconds[0] > 0.6 * len(speech) / SAMPLE_RATE
-        assert seconds[1] == pytest.approx(seconds[0], rel=0.06)
+        assert seconds[1] == pytest.approx(seconds[0], rel=0.1)
         # In noise short pauses are taken for speech: the low threshold is that of quiet talk.
         assert seconds[2] == pytest.approx(seconds[0], rel=0.2)
