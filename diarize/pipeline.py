@@ -209,8 +209,6 @@ class Diarizer:
         if not len(cells):
             notes.append("no speech found")
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
-        heard = embedded.voices
-        several = None if heard is None else heard.several()
         if corrections is not None:
             notes += told.notes(corrections, annotation)
         if estimator.sampled_ is not None:
@@ -228,7 +226,7 @@ class Diarizer:
             voices=voiceprints(annotation, cells, vectors),
             matches=matched,
             confidence=confidence,
-            several=several,
+            several=None if embedded.voices is None else embedded.voices.several(),
         )
 
     def embed(
@@ -306,10 +304,8 @@ class Diarizer:
         known: Voiceprints | None = None,
     ) -> tuple[Decoded, tuple[Match, ...]]:
         """Who speaks when, by name, and what the speakers have to do with known voices."""
-        least, most = (
-            self.n_speakers or self.min_speakers or 0,
-            self.n_speakers or self.max_speakers,
-        )
+        least = self.n_speakers or self.min_speakers or 0
+        most = self.n_speakers or self.max_speakers
         speakers: Speakers = estimator.speakers()
         matched: tuple[Match, ...] = ()
         trellis = Trellis.of(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from diarize.activity.regions import ROUNDING, close_gaps, runs, with_hysteresis
+from diarize.activity.regions import runs, with_hysteresis, without_short
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
@@ -44,9 +44,7 @@ class VoiceCounts:
             min_silence: seconds; shorter gaps are closed.
         """
         found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
-        found = close_gaps(found, min_silence)
-        found = found[found[:, 1] - found[:, 0] >= min_speech - ROUNDING]
-        return self.start + found
+        return self.start + without_short(found, min_silence, min_speech)
 
     def several(self, shortest: float = SHORTEST) -> Float64[np.ndarray, "m 2"]:
         """Regions in which two or more voices are more probable than fewer, seconds.
@@ -54,8 +52,8 @@ class VoiceCounts:
         Args:
             shortest: seconds; shorter gaps are closed, and shorter regions dropped.
         """
-        found = close_gaps(runs(self.probabilities[:, 2:].sum(axis=1) > 0.5) * INSTANT, shortest)
-        return self.start + found[found[:, 1] - found[:, 0] >= shortest - ROUNDING]
+        found = runs(self.probabilities[:, 2:].sum(axis=1) > 0.5) * INSTANT
+        return self.start + without_short(found, shortest, shortest)
 
     def likeliest(self) -> Int64[np.ndarray, "n"]:
         """The most probable number of voices of each instant."""

@@ -43,6 +43,14 @@ def runs(on: Bool[np.ndarray, "n"]) -> Float64[np.ndarray, "m 2"]:
     return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], axis=1) * 1.0
 
 
+def without_short(
+    regions: Float64[np.ndarray, "m 2"], gap: float, shortest: float
+) -> Float64[np.ndarray, "k 2"]:
+    """Close gaps shorter than `gap`, then drop regions shorter than `shortest`, both seconds."""
+    closed = close_gaps(regions, gap)
+    return closed[closed[:, 1] - closed[:, 0] >= shortest - ROUNDING]
+
+
 def close_gaps(regions: Float64[np.ndarray, "m 2"], shortest: float) -> Float64[np.ndarray, "k 2"]:
     """Join sorted regions with gaps shorter than `shortest` seconds between them, or none."""
     if not len(regions):

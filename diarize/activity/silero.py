@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
-from diarize.activity.regions import ROUNDING, clip_regions, close_gaps, runs
+from diarize.activity.regions import clip_regions, close_gaps, runs, without_short
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
@@ -106,8 +106,7 @@ class SileroActivity:
         to_the_end = found[:, 1] >= len(probabilities) * CHUNK_SECONDS
         found -= LATENCY
         found[to_the_end, 1] = duration
-        found = close_gaps(found, self.min_silence)
-        found = found[found[:, 1] - found[:, 0] >= self.min_speech - ROUNDING]
+        found = without_short(found, self.min_silence, self.min_speech)
         late = np.where(found[:, 1] < duration, LATE_END, 0.0)
         padded = np.stack([found[:, 0] - self.pad, found[:, 1] + self.pad - late], axis=1)
         padded = close_gaps(padded, 0.0)

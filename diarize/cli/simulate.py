@@ -62,7 +62,7 @@ def simulate(
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
     from diarize.cli.progress import progress
-    from diarize.mixing.acoustics import read_noises
+    from diarize.mixing.acoustics import noises_of
     from diarize.mixing.conversation import ConversationConfig
     from diarize.mixing.corpus import Conversations, write_conversations
     from diarize.mixing.speech import find_utterances
@@ -78,7 +78,7 @@ def simulate(
             raise InputError(f"{name} goes with --turns")
     require_folder(out)
     utterances = [u for folder in folders for u in find_utterances(folder, split)]
-    noises = [sound for folder in noise or [] for sound in read_noises(folder)]
+    noises = noises_of(noise or [])
     with progress() as hook:
         maker: Maker
         if turns:

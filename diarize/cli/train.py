@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
+# What both trainings take.
+SPEECH = option(
+    ...,
+    "DIR",
+    "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
+)
+SPLIT = option(None, "NAME", "Split to train on.", show_default="all")
+DEV_SPLIT = option(
+    None,
+    "NAME",
+    "Split to report on; the weights that are best there are kept.",
+    show_default="none: the last weights",
+)
+ROOMS = option(None, "DIR", "Measured responses of rooms.", show_default="synthetic")
+NOISE = option(None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic")
+UNTIL = count(None, "Stop before this step, to go on later.")
+DEVICE = option("cpu", "auto|cpu|cuda", "Where to train.")
+
 
 @app.callback()
 def _train() -> None:
@@ -23,29 +41,16 @@ def _train() -> None:
 
 @app.command()
 def embedding(
-    speech: list[Path] = option(
-        ...,
-        "DIR",
-        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
-    ),
+    speech: list[Path] = SPEECH,
     out: Path = option(..., "DIR", "Voices, checkpoint, model.safetensors go here."),
-    split: str | None = option(None, "NAME", "Split to train on.", show_default="all"),
-    dev_split: str | None = option(
-        None,
-        "NAME",
-        "Split to report on; the weights that are best there are kept.",
-        show_default="none: the last weights",
-    ),
+    split: str | None = SPLIT,
+    dev_split: str | None = DEV_SPLIT,
     pool: list[str] | None = option(
         None, "CORPUS", "Report corpora that begin so together; may repeat."
     ),
     unlabelled: Path | None = option(None, "DIR", "More single-speaker files, without names."),
-    rooms: Path | None = option(
-        None, "DIR", "Measured responses of rooms.", show_default="synthetic"
-    ),
-    noise: list[Path] | None = option(
-        None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic"
-    ),
+    rooms: Path | None = ROOMS,
+    noise: list[Path] | None = NOISE,
     teacher: bool = flag("--teacher", "Pull f towards Resemblyzer's vectors (extra `teacher`)."),
     shifts: bool = flag(
         "--shifts", "More voices by shifts of formants and pitch (extra `shifts`)."
@@ -59,8 +64,8 @@ def embedding(
     rate: float = option(1.5e-3, "R", "Learning rate.", min=0.0),
     every: int = count(1_000, "Steps between two checkpoints."),
     workers: int = option(1, "N", "Processes that make mixtures.", min=0),
-    until: int | None = count(None, "Stop before this step, to go on later."),
-    device: str = option("cpu", "auto|cpu|cuda", "Where to train."),
+    until: int | None = UNTIL,
+    device: str = DEVICE,
     seed: int = option(0, "N", "Of weights and mixtures.", min=0),
 ) -> None:
     """Train f and g on mixtures made on the fly; run again to go on after an interruption.
@@ -124,11 +129,7 @@ def _report(
 
 @app.command()
 def activity(
-    speech: list[Path] = option(
-        ...,
-        "DIR",
-        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
-    ),
+    speech: list[Path] = SPEECH,
     turns: list[str] = option(
         ...,
         "DIR[:K/N]",
@@ -136,28 +137,19 @@ def activity(
         "named twice comes twice as often.",
     ),
     out: Path = option(..., "DIR", "Voices, shards, checkpoint, activity.safetensors go here."),
-    split: str | None = option(None, "NAME", "Split to train on.", show_default="all"),
-    dev_split: str | None = option(
-        None,
-        "NAME",
-        "Split to report on; the weights that are best there are kept.",
-        show_default="none: the last weights",
-    ),
+    split: str | None = SPLIT,
+    dev_split: str | None = DEV_SPLIT,
     dev_turns: list[str] | None = option(
         None, "DIR[:K/N]", "The talk to report on; may repeat.", show_default="none"
     ),
-    rooms: Path | None = option(
-        None, "DIR", "Measured responses of rooms.", show_default="synthetic"
-    ),
-    noise: list[Path] | None = option(
-        None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic"
-    ),
+    rooms: Path | None = ROOMS,
+    noise: list[Path] | None = NOISE,
     start: Path | None = option(None, "FILE", "Weights to begin with.", show_default="drawn ones"),
     steps: int = count(4_500, "Steps in all."),
     every: int = count(100, "Steps between two checkpoints."),
     workers: int = option(1, "N", "Processes that render replayed talk.", min=0),
-    until: int | None = count(None, "Stop before this step, to go on later."),
-    device: str = option("cpu", "auto|cpu|cuda", "Where to train."),
+    until: int | None = UNTIL,
+    device: str = DEVICE,
     seed: int = option(0, "N", "Of weights and talk.", min=0),
 ) -> None:
     """Train the network that hears how many speak; run again to go on after an interruption."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,11 @@ def coloured_noise(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "sam
     spectrum = shape * (rng.standard_normal(len(shape)) + 1j * rng.standard_normal(len(shape)))
     noise = np.fft.irfft(spectrum, n)
     return (noise / np.sqrt(np.square(noise).mean())).astype(np.float32)
+
+
+def noises_of(folders: Iterable[Path]) -> list[Float32[np.ndarray, "samples"]]:
+    """Read the recordings of several folders, as `read_noises` does those of one."""
+    return [noise for folder in folders for noise in read_noises(folder)]
 
 
 def read_noises(folder: Path) -> list[Float32[np.ndarray, "samples"]]:

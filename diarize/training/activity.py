@@ -15,7 +15,7 @@ from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.network import load_counter, save_counter
 from diarize.embedding import pick_device
 from diarize.errors import InputError
-from diarize.mixing.acoustics import read_noises
+from diarize.mixing.acoustics import noises_of
 from diarize.mixing.replay import Replay
 from diarize.mixing.rooms import draw_rooms
 from diarize.mixing.speech import Utterance, utterances_of
@@ -100,7 +100,7 @@ def train_activity(
         raise InputError("a split to judge by and the turns to replay it with go together")
     _same_recipe(recipe, folder)
     talks = find_talks(recipe.turns)
-    noises = [sound for noise in recipe.noise for sound in read_noises(noise)]
+    noises = noises_of(recipe.noise)
     utterances = utterances_of(recipe.speech, recipe.split)
     rooms = draw_rooms(np.random.default_rng(recipe.seed), recipe.rooms, ROOMS)
     begun = (folder / "recipe.json").is_file()

@@ -21,7 +21,7 @@ from diarize.embedding import (
     save_model,
 )
 from diarize.errors import InputError
-from diarize.mixing.acoustics import read_noises
+from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, Voices, collect_voices
 from diarize.storage.files import atomic_output
@@ -112,7 +112,7 @@ def train_embedding(
     with join_processes(pick_device(device)) as (processes, own_device):
         _same_recipe(recipe, folder)
         start = None if recipe.start is None else load_model(recipe.start)
-        noises = [sound for folder_ in recipe.noise for sound in read_noises(folder_)]
+        noises = noises_of(recipe.noise)
         development = _development(recipe, hook) if processes.first else {}
         if processes.first:
             voices = _voices(recipe, folder, hook)

@@ -30,7 +30,7 @@ from diarize.training.development import make_episodes, set_accuracy
 from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, runs_bf16
-from diarize.training.losses import compose_all, reference_rounds, set_index
+from diarize.training.losses import compose_all, reference_rounds, set_index, teacher_loss
 from diarize.training.rendering import Acoustics, Renderer
 from diarize.training.shifts import SHIFTS
 
@@ -72,12 +72,14 @@ class TripletTrainer(TrialTrainer):
         vectors: Float[Tensor, "e windows dim"],
         wanted: Float[Tensor, "e speakers dim"] | None,
     ) -> Losses:
-        """Of the usual parts the teacher's pull alone."""
-        usual = super().losses(batch, vectors, wanted)
-        return {n: part for n, part in usual.items() if n == "teacher"} | self.extra(batch, vectors)
-
-    def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """Hinges in place of the softmax over sets; the teacher's pull stays."""
+        parts = {"windows": self._hinges(batch, vectors)}
+        if wanted is not None:
+            pull = teacher_loss(vectors, batch.members, wanted)
+            parts["teacher"] = self.config.teacher * pull
+        return parts
+
+    def _hinges(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Tensor:
         largest = self.config.max_set_size
         target = set_index(batch.members, largest)
         hinges = []
@@ -91,7 +93,7 @@ class TripletTrainer(TrialTrainer):
             asked[:, rows] = False
             hinge = hinge[asked]
             hinges.append(hinge.sum() / (hinge > 0).sum().clamp(min=1))
-        return {"windows": 10 * torch.stack(hinges).mean()}
+        return 10 * torch.stack(hinges).mean()
 
 
 class MarginTrainer(TrialTrainer):
