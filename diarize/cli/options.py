@@ -41,7 +41,10 @@ MaxSetSizeOption = Annotated[
 ]
 
 ModelOption = Annotated[
-    str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
+    str,
+    typer.Option(
+        metavar="NAME|PATH", help="Embedding: a shipped one, a weights file, or an ONNX file."
+    ),
 ]
 
 DeviceOption = Annotated[

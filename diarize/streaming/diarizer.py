@@ -59,7 +59,7 @@ class StreamingDiarizer:
         activity: how speech is found; None: `NetworkActivity()`, which hears also how many speak,
             and looks ahead as far as the latency leaves time for, at most half a second.
         timeline: how turns are made of windows.
-        model: name of a shipped model, or path of a weights file.
+        model: name of a shipped model, or path of a weights file or of an ONNX file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
         uri: name of the stream.
@@ -92,7 +92,7 @@ class StreamingDiarizer:
         seed: int = 0,
         uri: str = "stream",
     ) -> None:
-        from diarize.embedding import load_model, pick_device
+        from diarize.embedding import load_encoder, pick_device
 
         self.uri = uri
         self.options = {
@@ -107,7 +107,7 @@ class StreamingDiarizer:
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
         self.device = pick_device(device)
-        self._model = load_model(model, self.device)
+        self._model = load_encoder(model, self.device)
         known = self._model.knowledge
         step, fine_step = known.step, known.fine_step
         delay = resampling_delay(self._intake.rate)
@@ -117,7 +117,8 @@ class StreamingDiarizer:
         self._timing = plan(latency, delay, self._activity.slowness + fine_step)
         self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
         self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
-        self._frames = Frames(self._timing.delay + known.window + 2 * step + 1)
+        heard = self._timing.delay + known.window + 2 * step + 1
+        self._frames = Frames(heard, self._model.rows)
         given = dict(params or {})
         common = {
             "max_set_size": max_set_size,
@@ -126,7 +127,7 @@ class StreamingDiarizer:
         }
         self._links: Links = clustering.make("links", **common, **given)
         # Options that cannot be used are refused now, not with the first window.
-        nothing = np.zeros((0, self._model.config.dim), np.float32)
+        nothing = np.zeros((0, self._model.dim), np.float32)
         nobody = clustering.make("links", **common, **given).fit(nothing).speakers()
         self._decoder, self._cast = LiveDecoder(nobody, options), Cast(nobody)
         self._hindsight = Hindsight(
@@ -134,7 +135,7 @@ class StreamingDiarizer:
             common | {"random_state": seed} | (given if refine_backend == "links" else {}),
             {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
             options,
-            self._model.config.dim,
+            self._model.dim,
             refine,
         )
         self._names: dict[int, str] = {}
@@ -212,7 +213,7 @@ class StreamingDiarizer:
                 self._count(self._activity.push(as_chunks(rest)))
                 self._frames.push(rest)
             self._count(self._activity.finish(self._heard / SAMPLE_RATE))
-            self._frames.finish(self._model.config.stack)
+            self._frames.finish()
             return said + self._say(math.inf)
 
     def finish(self) -> Annotation:
@@ -306,7 +307,7 @@ class StreamingDiarizer:
             for lane, cells in zip(lanes, ready, strict=True)
             for cell in cells
         ]
-        vectors = embed(self._model, self._frames.cut(windows, self._model.config.stack))
+        vectors = embed(self._model, self._frames.cut(windows))
         coarse, fine = np.split(vectors, [len(ready[0])])
         if len(coarse):
             self._hindsight.coarse.add(_times(ready[0]), coarse)
