@@ -59,11 +59,13 @@ def load_encoder(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Speak
     network, composition = files
     require_onnx(network)
     if composition is None:
-        told = f"{network}: no {network.stem}.safetensors beside it: the mean of two voices is "
+        encoder = ForeignEncoder(network, None, device)
         warnings.warn(
-            told + "taken for both of them; `diarize train composition` does better", stacklevel=2
+            f"{network}: no {network.stem}.safetensors beside it: the mean of two voices stands "
+            "for both of them; `diarize train composition` does better",
+            stacklevel=2,
         )
-        return ForeignEncoder(network, None, device)
+        return encoder
     fitted = load_fitted(composition)
     if fitted.sha256 != sha256(network):
         raise InputError(f"{composition}: g for another network than {network.name} beside it")

@@ -34,7 +34,7 @@ from diarize.training.development import (
     SetAccuracy,
     heard_by,
     judge,
-    own_vectors_of,
+    vectors_of,
 )
 from diarize.training.embedding import development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
@@ -45,8 +45,9 @@ from diarize.training.rendering import training_rooms
 
 SPEEDS = (1.0, 0.9, 1.12)  # every speaker is three voices
 SHRINKAGE = 1.0  # of the covariance within voices towards a sphere
-SCALE = 10.0  # of the cosines inside the softmax, at first
-LARGEST_SCALE = 40.0
+SCALE = 30.0  # of the cosines inside the softmax, at first
+LARGEST_SCALE = 60.0
+G_RATE = 3.0  # factor on the learning rate of g, whose second term sees products of small numbers
 DEVELOPMENT_EPISODES = 40
 
 Hook = Callable[[str, float, float], None]
@@ -181,7 +182,7 @@ def _development(
     utterances = utterances_of(recipe.speech, recipe.development)
     voices = development_voices(utterances, recipe.pool, hook)
     return {
-        name: own_vectors_of(encoder, own, DEVELOPMENT_EPISODES, seed=0)
+        name: vectors_of(encoder.rows, encoder.own_vectors, own, DEVELOPMENT_EPISODES, seed=0)
         for name, own in voices.items()
     }
 
@@ -270,7 +271,11 @@ def train(
     report: Report | None = None,
 ) -> None:
     """Fit the map and g; of all passes, the best by the development's set accuracy is kept."""
-    optimiser = torch.optim.AdamW(fit.parameters(), lr=recipe.rate, weight_decay=1e-4)
+    groups = [
+        {"params": [fit.mean, fit.matrix]},
+        {"params": [*fit.compose.parameters(), fit.log_scale], "lr": G_RATE * recipe.rate},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=1e-4)
     steps = recipe.passes * len(seen)
     falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / max(1, steps))
     rng = np.random.default_rng([recipe.seed, 5])

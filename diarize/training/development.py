@@ -19,7 +19,6 @@ from torch import nn
 
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows
-from diarize.embedding.foreign import ForeignEncoder
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import mfcc
 from diarize.mixing.voices import Voices, to_float
@@ -98,14 +97,28 @@ def drawn_episodes(
         yield through(on_the_way, np.stack(sides))
 
 
-def own_vectors_of(
-    encoder: ForeignEncoder, voices: Voices, count: int, seed: int, through: Through = as_recorded
+def vectors_of(
+    rows: Rows,
+    embed: Callable[[np.ndarray], np.ndarray],
+    voices: Voices,
+    count: int,
+    seed: int,
+    through: Through = as_recorded,
 ) -> tuple[Float[torch.Tensor, "episodes 15 p"], Float[torch.Tensor, "episodes 15 p"]]:
-    """Own vectors of a network for the references and the queries of the same episodes."""
+    """Vectors of the references and the queries of the same episodes, of any encoder.
+
+    Args:
+        rows: how it hears.
+        embed: windows of such rows to vectors.
+        voices: as `make_episodes` takes them; so for the rest.
+        count: episodes.
+        seed: of the draws.
+        through: what happens to the sound.
+    """
     found = []
     for sides in drawn_episodes(voices, count, seed, through):
-        windows = heard_by(encoder.rows, sides.reshape(2 * SETS, -1))
-        found.append(encoder.own_vectors(windows).reshape(2, SETS, -1))
+        windows = heard_by(rows, sides.reshape(2 * SETS, -1))
+        found.append(embed(windows).reshape(2, SETS, -1))
     references, queries = torch.from_numpy(np.stack(found)).unbind(1)
     return references, queries
 
