@@ -206,7 +206,7 @@ def composition(
         3, "D", "Most voices at one time; 1: the place alone.", min=1, max=3
     ),
     batches: int = count(300, "Batches of 144 windows that are made and embedded."),
-    passes: int = count(20, "Passes over all of them."),
+    passes: int = count(5, "Passes over all of them."),
     rate: float = option(1e-3, "R", "Learning rate at the beginning.", min=0.0),
     workers: int = option(1, "N", "Processes that make mixtures.", min=0),
     device: str = option("auto", "auto|cpu|cuda", "Where the network runs."),

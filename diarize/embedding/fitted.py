@@ -105,7 +105,7 @@ def load_fitted(path: Path) -> Fitted:
     try:
         require_whole(path)
         header, tensors = header_of(path), load_file(path)
-    except SafetensorError as error:
+    except (KeyError, SafetensorError, TypeError) as error:
         raise InputError(f"{path}: a damaged weights file ({error})") from None
     except ValueError as error:
         raise InputError(str(error)) from None

@@ -7,7 +7,7 @@
 # --recordings: folders of recordings with their RTTM beside them, as `recipes/activity/run.sh` makes in stage 1.
 # --network: another encoder, which is there; without it, Resemblyzer's is exported (extra `teacher`).
 set -euo pipefail
-speech='' recordings='' rooms='' noise='' work=work network='' batches=300 passes=20 rate=1e-3 episodes=300
+speech='' recordings='' rooms='' noise='' work=work network='' batches=300 passes=5 rate=1e-3 episodes=300
 workers=1 seed=0 stage=0 stop_stage=3
 . "$(dirname "$0")/../steps/parse_options.sh"
 [ -n "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
