@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
+from diarize.clustering.geometry import lie_on_sphere, nearest_cosine
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets
@@ -184,6 +185,12 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)
+        alike = self.scatter.alike if self.scatter and lie_on_sphere(rows) else None
+        while alike is not None and bounds.low < len(order := sets.appearance):
+            if self.needs_truth or nearest_cosine(centroids[order]) < alike:
+                break
+            fewer = SpeakerBounds(len(order) - 1, len(order) - 1)
+            sets, centroids = self._fit(rows, y, fewer, generator)
         order = sets.appearance
         self.sets_ = sets.by_first_appearance()
         self.labels_ = self.sets_.labels

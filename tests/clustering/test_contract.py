@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -309,3 +310,30 @@ def test_what_can_be_tuned_has_candidates_that_can_be_used(name, make_world):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 fit(build(name, **{option: candidate}), world.rows, world.truth)
+
+
+@backends
+def test_two_who_are_as_alike_as_one_voice_are_one_speaker(name):
+    """Tight groups that lie apart, but near each other: people who say one thing and another."""
+    rng = np.random.default_rng(3)
+    directions = np.eye(24)
+    groups = [unit(directions[who] + 0.3 * directions[4 + n]) for who in (0, 1) for n in range(3)]
+    rows = unit(np.concatenate([group + 0.01 * rng.normal(size=(30, 24)) for group in groups]))
+    truth = SpeakerSets(np.repeat(np.eye(2, dtype=bool), 90, axis=0))
+    known = Scatter(variance=0.01, dimension=24.0)
+
+    def found(alike, **bounds):
+        scatter = replace(known, alike=alike)
+        model = build(name, scatter=scatter, max_set_size=1, **bounds)
+        return fit(model, rows, truth)
+
+    one_voice = 0.8  # the cosine of two groups of one person is 0.92, of two persons' 0 to 0.08
+    model = found(one_voice)
+    cosines = unit(model.centroids_) @ unit(model.centroids_).T
+    assert needs_truth(model) or cosines[np.triu_indices(len(cosines), 1)].max(initial=-1) < 0.8
+    if name != "dpgmm":  # which takes all of them for one, to begin with
+        assert np.array_equal(model.sets_.membership, truth.membership)
+    assert found(one_voice, min_speakers=4).n_speakers_ >= (2 if needs_truth(model) else 4)
+    assert found(one_voice, n_speakers=6 if not needs_truth(model) else 2).n_speakers_ >= 2
+    # Rows that are no unit vectors are not spoken of.
+    assert fit(build(name, scatter=replace(known, alike=0.8), max_set_size=1), 3 * rows, truth)
