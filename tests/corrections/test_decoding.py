@@ -20,12 +20,10 @@ from diarize.sets import SpeakerSets, to_sphere
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import calibrated, confidences
 
+from ..making import unit_mean
+
 OPTIONS = TimelineOptions()
 NAMES = ("ann", "ben", "SPEAKER_00", "SPEAKER_01")
-
-
-def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return to_sphere(a + b)
 
 
 @dataclass
@@ -51,7 +49,7 @@ class Talk:
     def free(self, backend: str = "gcr", d: int = 2, options=OPTIONS, truth=None) -> Decoded:
         n_speakers = 2 if truth is None else None
         self.model = make(
-            backend, n_speakers=n_speakers, max_set_size=d, compose=mean, random_state=0
+            backend, n_speakers=n_speakers, max_set_size=d, compose=unit_mean, random_state=0
         ).fit(self.vectors, truth)
         speakers = self.model.speakers()
         trellis = Trellis.of(self.cells, self.vectors, speakers.sets(), None, options)

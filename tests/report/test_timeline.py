@@ -6,20 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
 from diarize.report.pictures import COLOURS
 from diarize.report.timeline import _clock, _matched, plot_timeline
 
-
-def annotation(*turns: tuple[float, float, str]) -> Annotation:
-    made = Annotation(uri="talk")
-    for start, end, speaker in turns:
-        segment = Segment(start, end)
-        made[segment, made.new_track(segment)] = speaker
-    return made
-
+from ..making import annotation
 
 TRUTH = annotation((0, 4, "ann"), (3, 8, "bob"), (8, 9, "ann"))
 FOUND = annotation((0, 4.2, "S0"), (3.1, 8, "S1"), (5, 6, "S2"))

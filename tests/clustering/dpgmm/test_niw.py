@@ -78,12 +78,6 @@ def test_marginal_likelihood_is_an_integral():
     )
 
 
-def test_nothing_seen_has_likelihood_one():
-    for full in (True, False):
-        prior = some_prior(3, full)
-        assert prior.log_marginal(statistics(np.zeros((0, 3)), full)) == pytest.approx(0)
-
-
 def test_one_dimension_is_full_and_diagonal_alike():
     x = np.random.default_rng(3).normal(size=(5, 1))
     full = NIW(np.zeros(1), 0.5, np.array([[2.0]]), 3.0)
@@ -248,12 +242,3 @@ def test_empty_halves_cannot_be_split_off():
     counts = np.array([0.0, 3.0])
     ratios = split_ratio_of_gain(counts, counts[::-1].copy(), np.zeros(2), ALPHA)
     assert (ratios == -np.inf).all()
-
-
-def test_names_do_not_matter(halves):
-    prior, left, right, _ = halves
-    one, other = stack(left, right), stack(right, left)
-    assert log_joint(prior, one, ALPHA) == pytest.approx(log_joint(prior, other, ALPHA))
-    assert log_merge_ratio(prior, left, right, ALPHA) == pytest.approx(
-        float(log_merge_ratio(prior, right, left, ALPHA))
-    )

@@ -95,18 +95,6 @@ def test_sweeps_keep_every_cluster_alive():
         assert set(sampler.labels.tolist()) == set(range(K))
 
 
-def test_the_last_row_of_a_cluster_stays_unless_another_came():
-    sampler = sampler_of(islands(n=6)[0])
-    sampler._sums = np.zeros((3, 2, sampler.features.size))
-    sampler.labels = torch.tensor([0, 0, 1, 1, 2, 2])
-    drawn = torch.tensor([0, 2, 0, 0, 1, 2])  # nobody stays in 1, and 4 comes after its last row
-    sampler._keep_alive(drawn)
-    assert drawn.tolist() == [0, 2, 0, 1, 1, 2]
-    drawn = torch.tensor([1, 1, 0, 0, 2, 2])  # 0 is left too, and 2, 3 come too late for it
-    sampler._keep_alive(drawn)
-    assert drawn.tolist() == [1, 0, 0, 0, 2, 2]
-
-
 def test_halves_that_lead_nowhere_begin_anew_more_and_more_rarely():
     begun = []
     x = np.random.default_rng(0).normal(size=(60, 2))
