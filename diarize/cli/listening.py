@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from diarize.cli.messages import note
-from diarize.cli.sources import Blocks
 from diarize.errors import InputError
+from diarize.streaming.sources import Blocks
 
 if TYPE_CHECKING:
     from diarize.streaming import StreamingDiarizer, Turn

@@ -3,15 +3,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from diarize.clustering.base import (
-    Regions,
-    SampledClusterer,
-    SpeakerBounds,
-    as_generator,
-    check_integer,
-    check_number,
-    check_rows,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, as_generator
+from diarize.clustering.checks import check_integer, check_number, check_rows
 from diarize.sets import SpeakerSets
 
 
@@ -148,7 +141,7 @@ def test_links_only_for_who_can_use_them():
     assert Signs(max_set_size=1).fit(rows, must_link=[], cannot_link=None).n_speakers_ == 2
 
     class Linked(Signs):
-        takes_links = True
+        takes_constraints = True
 
     assert Linked(max_set_size=1).fit(rows, must_link=[(0, 1)]).n_speakers_ == 2
 

@@ -291,7 +291,7 @@ def test_values_so_large_that_their_sum_is_not_finite_are_fine(name):
 @backends
 def test_links_are_refused_where_they_cannot_be_used(name):
     model = build(name)
-    if model.takes_links:
+    if model.takes_constraints:
         return
     for link in ("must_link", "cannot_link"):
         with pytest.raises(ValueError, match=f"cannot use {link}"):

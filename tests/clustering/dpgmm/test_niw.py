@@ -11,7 +11,6 @@ from scipy.stats import invgamma, invwishart, multivariate_normal, multivariate_
 
 from diarize.clustering.dpgmm.moves import (
     log_joint,
-    log_merge_ratio,
     log_random_halves,
     log_split_ratio,
     split_ratio_of_gain,
@@ -218,17 +217,6 @@ def test_the_split_ratio_is_that_of_the_joint_probabilities(halves):
         + prior.log_marginal(left + right) - prior.log_marginal(left) - prior.log_marginal(right)
     )  # fmt: skip
     assert -log_split_ratio(prior, left, right, ALPHA) == pytest.approx(float(merge))
-
-
-def test_the_full_merge_ratio_written_out(halves):
-    prior, left, right, _ = halves
-    n, sizes = 11, np.array([4, 7])
-    expected = (
-        -np.log(ALPHA) + gammaln(ALPHA) - 2 * gammaln(ALPHA / 2) + gammaln(n) - gammaln(n + ALPHA)
-        + (gammaln(sizes + ALPHA / 2) - gammaln(sizes)).sum()
-        + prior.log_marginal(left + right) - prior.log_marginal(left) - prior.log_marginal(right)
-    )  # fmt: skip
-    assert log_merge_ratio(prior, left, right, ALPHA) == pytest.approx(float(expected))
 
 
 def test_random_halves_are_a_distribution():

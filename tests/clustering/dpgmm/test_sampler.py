@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from scipy.stats import chisquare
 from sklearn.metrics import adjusted_rand_score
 
@@ -125,16 +125,21 @@ def test_a_chain_begins_where_halves_of_halves_pay():
 
 
 def test_merge_ratios_are_those_of_pairs():
-    from diarize.clustering.dpgmm.moves import log_merge_ratio
-
     x, _ = islands()
     sampler = sampler_of(x)
     search(sampler, 15)
-    clusters = sampler.clusters
+    clusters, alpha = sampler.clusters, sampler.alpha
     one, other, ratios = sampler.merge_ratios(np.ones(sampler.n_clusters, bool))
     assert len(ratios) == sampler.n_clusters * (sampler.n_clusters - 1) // 2
     for a, b, ratio in zip(one, other, ratios, strict=True):
-        direct = log_merge_ratio(sampler.prior, clusters[a], clusters[b], sampler.alpha)
+        # (17) times the probability of the random split back, written out.
+        left, right, marginal = clusters[a], clusters[b], sampler.prior.log_marginal
+        n, sizes = left.counts + right.counts, np.array([left.counts, right.counts])
+        direct = (
+            -np.log(alpha) + gammaln(alpha) - 2 * gammaln(alpha / 2)
+            + gammaln(n) - gammaln(n + alpha) + (gammaln(sizes + alpha / 2) - gammaln(sizes)).sum()
+            + marginal(left + right) - marginal(left) - marginal(right)
+        )  # fmt: skip
         assert ratio == pytest.approx(float(direct))
 
 
