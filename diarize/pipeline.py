@@ -25,7 +25,14 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voices.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
+from diarize.voices.voiceprints import (
+    Match,
+    Voiceprints,
+    log_odds,
+    matches,
+    name_speakers,
+    voiceprints,
+)
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -387,4 +394,6 @@ def _named_after(
     (called,) = name_speakers([voices], known, likeness)
     now = replace(voices, names=tuple(called[name] for name in voices.names))
     names = {number: called[name] for number, name in found.names.items()}
-    return replace(found, names=names), tuple(matches(now, known, eq, likeness))
+    return replace(found, names=names), tuple(
+        matches(now, known, eq, log_odds(now, known, likeness))
+    )

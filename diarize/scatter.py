@@ -81,8 +81,8 @@ class Likeness:
     offset: float = -15.58
     cosine: float = 22.75
     scarcity: float = 3.54
-    known: float = 0.9
-    same_person: float = 0.95
+    known: float = 0.85
+    same_person: float = 0.9
 
     def __post_init__(self) -> None:
         if not all(np.isfinite(number) for number in vars(self).values()):

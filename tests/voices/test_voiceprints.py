@@ -12,12 +12,14 @@ from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
 from diarize.voices.voiceprints import (
+    SPLIT,
     Voiceprints,
     by_first_appearance,
     identify,
     join,
     link,
     log_odds,
+    log_odds_across,
     matches,
     name_speakers,
     rename,
@@ -105,17 +107,20 @@ def test_what_a_cosine_says_depends_on_how_much_speech_there_is() -> None:
 def test_what_was_found_is_told_and_what_was_nearly_found() -> None:
     found = voices([1, 0, 0], [0, 1, 0.9], names="ax")
     known = voices([1, 0.1, 0], [0, 0, 1], names="ab")
-    one, other = matches(found, known, lambda speaker, voice: speaker == voice)
+    odds = log_odds(found, known)
+    one, other = matches(found, known, lambda speaker, voice: speaker == voice, odds)
     assert (one.speaker, one.voice, one.same) == ("a", "a", True)
     assert one.similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
-    assert one.probability == pytest.approx(chance(one.similarity), abs=1e-6)
+    assert one.probability == pytest.approx(float(expit(odds[0, 0])), abs=1e-6)
     assert str(one).startswith("a sounds like a (similarity 1.00, probability ")
     assert (other.speaker, other.voice, other.same) == ("x", "b", False)
     assert str(other).startswith(
         "x sounds most like b, but not enough (similarity 0.67, probability "
     )
     nobody = Voiceprints()
-    assert matches(found, nobody, str.__eq__) == matches(nobody, known, str.__eq__) == []
+    assert (
+        matches(found, nobody, str.__eq__, odds) == matches(nobody, known, str.__eq__, odds) == []
+    )
 
 
 def test_a_known_voice_is_one_speaker_only() -> None:
@@ -128,8 +133,9 @@ def test_no_other_assignment_exceeds_the_threshold_by_more(seed: int, n: int, m:
     rng = np.random.default_rng(seed)
     found = Voiceprints(tuple("wxyz"[:n]), unit(rng.normal(size=(n, 3))))
     known = Voiceprints(tuple("abcd"[:m]), unit(rng.normal(size=(m, 3))))
-    answer = identify(found, known, Likeness(known=chance(0.3)))
-    excess = found.centroids.astype(np.float64) @ known.centroids.T - 0.3
+    likeness = Likeness(known=0.5)
+    answer = identify(found, known, likeness)
+    excess = log_odds(found, known, likeness)
     gained = [excess[found.names.index(s), known.names.index(k)] for s, k in answer.items()]
     assert len(set(answer.values())) == len(answer)
     assert all(gain >= 0 for gain in gained)
@@ -205,13 +211,12 @@ def test_linking_keeps_apart_what_must_be(seed: int, counts: list[int]) -> None:
     assert all(len(found) == 1 for found in [*of_name.values(), *of_person.values()])
 
 
-def plain_linkage(rows: np.ndarray, origin: list[int], threshold: float) -> set[frozenset[int]]:
-    """Average linkage as the definition has it, out of the rows."""
-    cosines = rows @ rows.T
-    groups = [{i} for i in range(len(rows))]
+def plain_linkage(odds: np.ndarray, origin: list[int], threshold: float) -> set[frozenset[int]]:
+    """Average linkage as the definition has it."""
+    groups = [{i} for i in range(len(odds))]
     while True:
         pairs = [
-            (np.mean([cosines[i, j] for i in a for j in b]), n, m)
+            (np.mean([odds[i, j] for i in a for j in b]), n, m)
             for n, a in enumerate(groups)
             for m, b in enumerate(groups[:n])
             if not {origin[i] for i in a} & {origin[j] for j in b}
@@ -229,13 +234,36 @@ def test_linking_is_average_linkage(seed: int, counts: list[int]) -> None:
     recordings = [
         Voiceprints(tuple(f"s{i}" for i in range(n)), unit(rng.normal(size=(n, 2)))) for n in counts
     ]
-    rows = np.concatenate([r.centroids for r in recordings]).astype(float)
+    odds = log_odds_across(join(recordings))
     origin = np.repeat(np.arange(len(counts)), counts).tolist()
-    persons = link(recordings, [None] * len(rows))
+    persons = link(recordings, [None] * len(odds))
     found = {
         frozenset(i for i, person in enumerate(persons) if person == one) for one in set(persons)
     }
-    assert found == plain_linkage(rows, origin, cosine_of(Likeness().same_person))
+    assert found == plain_linkage(odds, origin, float(logit(Likeness().same_person)))
+
+
+def test_rivals_who_are_alike_leave_in_doubt_who_it_is() -> None:
+    known = voices([1, 0, 0], names="a")
+    alone = log_odds(voices([1, 0.5, 0], names="x"), known)[0, 0]
+    rival = log_odds(voices([1, 0.5, 0], [1, -0.5, 0], names="xy"), known)
+    stranger = log_odds(voices([1, 0.5, 0], [0, 0, 1], names="xy"), known)
+    believed = np.exp(alone) / (1 + SPLIT * np.exp(alone))
+    np.testing.assert_allclose(rival, alone - np.log1p(believed), atol=1e-5)
+    assert stranger[0, 0] == pytest.approx(alone, abs=1e-5)
+    # A voice that was found in two halves is still known.
+    halves = log_odds(voices([1, 0.1, 0], [1, -0.1, 0], names="xy"), known)
+    assert (halves > logit(ALIKE.known)).all()
+
+
+def test_how_alike_strangers_are_is_seen_where_two_are_certainly_different() -> None:
+    """Two children of two recordings are one person's, unless there are two more like them."""
+    shared, own = np.sqrt(0.81) * np.eye(7)[0], np.sqrt(0.19) * np.eye(7)
+    children = [(shared + own[n]).tolist() for n in range(1, 5)]  # of cosine 0.81 all
+    recordings = [voices(children[0], own[5].tolist()), voices(children[1], own[6].tolist())]
+    assert link(recordings, [None] * 4) == [0, 1, 0, 3]
+    third = voices(*children[2:])
+    assert link([*recordings, third], [None] * 6) == [0, 1, 2, 3, 4, 5]
 
 
 def test_names_may_be_exchanged() -> None:
