@@ -113,12 +113,13 @@ def stream(
     speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
     """
     from diarize.batch.jobs import name_of
-    from diarize.cli.listening import listen, make_sink
+    from diarize.cli.live import make_sink
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats import written_format
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.streaming import StreamingDiarizer
+    from diarize.streaming.listening import listen
     from diarize.streaming.sources import Pcm
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
@@ -149,7 +150,9 @@ def stream(
         uri="microphone" if microphone else name_of(audio),
     )
     sink = make_sink(format, diarizer.uri)
-    status = listen(diarizer, source(), sink, latency=latency, out=out, endless=microphone)
+    status = listen(
+        diarizer, source(), sink, latency=latency, out=out, endless=microphone, note=note
+    )
     if pcm.left_over:
         note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
     raise typer.Exit(status)

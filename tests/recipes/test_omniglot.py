@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import zipfile
 from itertools import combinations
@@ -21,6 +19,8 @@ from omniglot.model import Embedding, load_model, save_model
 from diarize.errors import InputError
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
+
+from .conftest import run_script
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,6 @@ def tiny() -> Embedding:
 
 def chance(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def test_drawings_are_ink_of_one(drawings: images.Drawings) -> None:
-    assert len(drawings) == 3 * made_up.CHARACTERS
-    assert drawings.images.shape == (len(drawings) * made_up.DRAWINGS, 53, 53)
-    assert drawings.images.min() == 0
-    assert drawings.images.max() == 1
-    assert drawings.images.mean() < 0.3
-    rows = np.concatenate(drawings.rows)
-    assert np.array_equal(np.sort(rows), np.arange(len(drawings.images)))
-    assert {len(r) for r in drawings.rows} == {made_up.DRAWINGS}
 
 
 def test_no_character_is_in_two_parts(folder: Path) -> None:
@@ -84,13 +73,6 @@ def test_symmetries_are_turns_and_mirror_images() -> None:
     expected = [torch.rot90(m, k) for m in (image[0], image[0].flip(1)) for k in range(4)]
     matches = [[i for i, e in enumerate(expected) if torch.allclose(s, e, atol=1e-4)] for s in seen]
     assert sorted(matches) == [[i] for i in range(8)]
-
-
-def test_noise_is_behind_the_ink() -> None:
-    canvases = (torch.rand(5, 8, 8, generator=chance()) < 0.3).float()
-    noisy = augment.add_noise(canvases, augment.PAPER, chance())
-    assert torch.equal(noisy[canvases == 1], canvases[canvases == 1])
-    assert (noisy[canvases == 0] != 0).all()
 
 
 def test_sets_are_told_apart_where_vectors_are_their_sets(
@@ -174,26 +156,9 @@ def test_trials_of_another_model_are_not_mixed_in(
         trials.main(arguments)
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    commands = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        [str(script), *arguments], env=environment, capture_output=True, text=True, check=False
-    )
-
-
-def test_the_script_refuses(repo_root: Path) -> None:
-    script = repo_root / "recipes" / "omniglot" / "run.sh"
-    for arguments, reason in (([], "--omniglot DIR"), (["--colour", "1"], "unknown option")):
-        done = run(script, *arguments)
-        assert done.returncode == 2
-        assert reason in done.stderr
-        assert done.stdout == ""
-
-
 def test_all_of_it_on_made_up_characters(repo_root: Path, tmp_path: Path) -> None:
     script = repo_root / "recipes" / "omniglot" / "run.sh"
-    done = run(script, "--smoke", "--work", str(tmp_path))
+    done = run_script(script, "--smoke", "--work", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "| test (8) |" in done.stdout
     assert "**CRI (%), sets of up to 2**" in done.stdout

@@ -37,15 +37,6 @@ def test_the_worst_is_on_top_and_each_kind_has_its_colour(tmp_path: Path) -> Non
     assert all(COLOURS[i].lower() in text for i in (1, 4))
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
-def test_the_same_scores_give_the_same_bytes(suffix: str, tmp_path: Path) -> None:
-    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-    scores = report()
-    for path in paths:
-        plot_score(scores.files, scores.total, path)
-    assert paths[0].read_bytes() == paths[1].read_bytes() != b""
-
-
 def test_of_many_recordings_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "score.svg"
     scores = report(MOST_NAMES + 1)
