@@ -156,7 +156,7 @@ def test_a_correction_speaks_for_the_rest() -> None:
     assert heard(found, 4.0) <= {"SPEAKER_01", "carl"}
 
 
-def test_corrected_windows_bind_a_clustering_that_takes_links() -> None:
+def test_corrected_windows_bind_a_clustering_that_takes_constraints() -> None:
     """Half of a voice that is named twice, by two people, is two voices."""
     said = (Claim(1.0, 3.0, "ann", Kind.ONLY), Claim(7.6, 9.0, "ben", Kind.ONLY))
     talk = Talk(Corrections(said))
