@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from jaxtyping import Float32
 from diarize.embedding.encoder import Rows
 from diarize.embedding.families import Family, family_of
 from diarize.embedding.fitted import Fitted, Place
-from diarize.embedding.knowledge import Knowledge
+from diarize.embedding.knowledge import SCATTER, Knowledge
 from diarize.embedding.model import Composition
 from diarize.errors import InputError
 from diarize.sets import to_sphere
@@ -18,6 +19,9 @@ from diarize.storage.onnx_network import OnnxNetwork, axes_text
 
 PROBE_SECONDS = 1.0  # of noise, with which a network is tried before it is used
 LEAST = 2  # dimensions of a vector
+
+NOTHING_KNOWN = Knowledge(scatter=replace(SCATTER, alike=None))
+"""Of vectors that nothing was fitted to: numbers of ours, but who is near whom may be two."""
 
 
 class ForeignEncoder:
@@ -50,7 +54,7 @@ class ForeignEncoder:
         self._place = Place.unchanged(self.raw_dim) if fitted is None else fitted.place
         mean = Composition(self.raw_dim).eval().requires_grad_(False)
         self.compose = mean if fitted is None else fitted.compose
-        self.knowledge = Knowledge() if fitted is None else fitted.knowledge
+        self.knowledge = NOTHING_KNOWN if fitted is None else fitted.knowledge
 
     def __reduce__(self) -> tuple[type[ForeignEncoder], tuple[Path, Fitted | None, str]]:
         """Processes load it anew: a session cannot be sent to them."""

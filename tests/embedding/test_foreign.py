@@ -13,7 +13,7 @@ from diarize.audio import open_recording
 from diarize.embedding import Knowledge, SpeakerEncoder, embed_windows, load_encoder, load_model
 from diarize.embedding.encoders import identity
 from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
-from diarize.embedding.foreign import ForeignEncoder
+from diarize.embedding.foreign import NOTHING_KNOWN, ForeignEncoder
 from diarize.embedding.model import Composition
 from diarize.embedding.weights import sha256
 from diarize.errors import InputError
@@ -159,7 +159,7 @@ def test_silence_has_a_place_and_broken_vectors_of_sound_are_told(tmp_path: Path
 def test_without_g_the_mean_is_taken_and_that_is_said(network: Path) -> None:
     with pytest.warns(UserWarning, match=r"no f\.safetensors beside it"):
         encoder = load_encoder(network)
-    assert encoder.knowledge == Knowledge()
+    assert encoder.knowledge == NOTHING_KNOWN
     w1, w2 = encoder.compose.hadamard_matrices()
     assert np.array_equal(w1, np.eye(DIM)) and not w2.any()
 

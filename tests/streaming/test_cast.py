@@ -13,14 +13,11 @@ from diarize.clustering.links import LiveCluster
 from diarize.sets import Speakers
 from diarize.streaming.cast import MIN_LIVE, Cast
 
-
-def mean(a, b):
-    middle = a + b
-    return middle / np.linalg.norm(middle, axis=-1, keepdims=True)
+from ..making import unit_mean
 
 
 def nobody(p: int, largest: int = 2) -> Speakers:
-    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
+    return Speakers(np.zeros((0, p)), partial(compose_sets, unit_mean), largest)
 
 
 def cluster(number: int, axis: int, size: int = 10) -> LiveCluster:
@@ -54,12 +51,12 @@ def test_a_settled_speaker_takes_over_the_id_it_was_spoken_of_by() -> None:
 
 def test_clusters_near_a_settled_set_are_not_somebody_else() -> None:
     voices = {"SPEAKER_00": np.eye(8)[0], "SPEAKER_01": np.eye(8)[1]}
-    both = LiveCluster(3, 10, mean(*voices.values()))
+    both = LiveCluster(3, 10, unit_mean(*voices.values()))
     newcomer, early = cluster(4, 2), cluster(6, 3, MIN_LIVE - 1)
     for largest, expected in ((2, [4]), (1, [4])):
         cast = Cast(nobody(8, largest))
         cast.settle(voices, {0: {"SPEAKER_00": 1.0}, 1: {"SPEAKER_01": 1.0}})
-        near = LiveCluster(2, 10, mean(np.eye(8)[0], 0.2 * np.eye(8)[5]))
+        near = LiveCluster(2, 10, unit_mean(np.eye(8)[0], 0.2 * np.eye(8)[5]))
         found = cast.of([near, both, newcomer, early])
         assert ids(found) == [0, 1, *expected]
 

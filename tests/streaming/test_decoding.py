@@ -11,6 +11,8 @@ from diarize.sets import Speakers, to_sphere
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
 from diarize.timeline import TimelineOptions
 
+from ..making import unit_mean
+
 
 def unit(*places: int) -> np.ndarray:
     vector = np.zeros(4, np.float32)
@@ -18,12 +20,8 @@ def unit(*places: int) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
-
-
 def nobody(p: int, largest: int = 2) -> Speakers:
-    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
+    return Speakers(np.zeros((0, p)), partial(compose_sets, unit_mean), largest)
 
 
 def decoder(max_set_size: int = 2) -> LiveDecoder:
