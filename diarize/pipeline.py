@@ -16,6 +16,7 @@ from diarize.activity.counts import Activity, Hook
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
+from diarize.audio.bandwidth import is_narrow
 from diarize.audio.recording import Source
 from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
@@ -25,7 +26,14 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voices.voiceprints import Match, Voiceprints, matches, name_speakers, voiceprints
+from diarize.voices.voiceprints import (
+    Match,
+    Voiceprints,
+    log_odds,
+    matches,
+    name_speakers,
+    voiceprints,
+)
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -168,7 +176,7 @@ class Diarizer:
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing = np.zeros((0, model.config.dim), np.float32)
-        self._estimator(model).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+        self._estimator(model, narrow=False).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
 
     def diarize(
         self,
@@ -273,6 +281,7 @@ class Diarizer:
             unheard_cells=unheard_cells,
             unheard=of_unheard,
             device=device,
+            narrow=is_narrow(recording),
         )
         look("embedding", embedded)
         return embedded
@@ -284,7 +293,7 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        estimator = self._estimator(self._model()[0])
+        estimator = self._estimator(self._model()[0], embedded.narrow)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
             return estimator.fit(embedded.fine, truth), []
@@ -337,7 +346,8 @@ class Diarizer:
 
         return NetworkActivity() if self.activity is None else self.activity
 
-    def _estimator(self, model: CompositionalEmbedding) -> Any:
+    def _estimator(self, model: CompositionalEmbedding, narrow: bool) -> Any:
+        scatter = model.knowledge.scatter
         return clustering.make(
             self.backend,
             n_speakers=self.n_speakers,
@@ -345,7 +355,7 @@ class Diarizer:
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
             compose=model.compose,
-            scatter=model.knowledge.scatter,
+            scatter=replace(scatter, alike=None) if narrow else scatter,
             random_state=self.seed,
             **self.params,
         )
@@ -387,4 +397,6 @@ def _named_after(
     (called,) = name_speakers([voices], known, likeness)
     now = replace(voices, names=tuple(called[name] for name in voices.names))
     names = {number: called[name] for number, name in found.names.items()}
-    return replace(found, names=names), tuple(matches(now, known, eq, likeness))
+    return replace(found, names=names), tuple(
+        matches(now, known, eq, log_odds(now, known, likeness))
+    )

@@ -41,28 +41,6 @@ class Result:
         """Call the speakers otherwise."""
         return replace(self, found=self.found.renamed(names))
 
-    def compared(
-        self, all_of_them: Sequence[Result], known: Voiceprints | None, likeness: Likeness
-    ) -> Result:
-        """Say of each speaker which voice he is, or is most like: a known one, or elsewhere."""
-        from diarize.voices.voiceprints import Voiceprints, join, matches
-
-        elsewhere = [
-            replace(
-                voices,
-                names=tuple(f"{name} of {other.recording.uri}" for name in voices.names),
-            )
-            for other in all_of_them
-            if other is not self and (voices := other.found.voices)
-        ]
-        others = join([known or Voiceprints(), *elsewhere])
-
-        def same(speaker: str, voice: str) -> bool:
-            return voice == speaker or voice.startswith(f"{speaker} of ")
-
-        told = tuple(matches(self.found.voices, others, same, likeness))
-        return replace(self, found=replace(self.found, matches=told))
-
 
 def name_across(
     results: Sequence[Result], known: Voiceprints | None, likeness: Likeness
@@ -74,11 +52,34 @@ def name_across(
         known: voices to be called by name; None: nobody's.
         likeness: of the embedding, and the least probabilities that two are one person.
     """
-    from diarize.voices.voiceprints import name_speakers
+    from diarize.voices.voiceprints import (
+        Voiceprints,
+        join,
+        log_odds_across,
+        matches,
+        name_speakers,
+    )
 
     called = name_speakers([result.found.voices for result in results], known, likeness)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]
-    return [result.compared(renamed, known, likeness) for result in renamed]
+    voices = [known or Voiceprints()]
+    for result in renamed:
+        own, uri = result.found.voices, result.recording.uri
+        voices.append(replace(own, names=tuple(f"{name} of {uri}" for name in own.names)))
+    everybody = join(voices)
+    odds = log_odds_across(everybody, likeness)
+
+    def same(speaker: str, voice: str) -> bool:
+        return voice == speaker or voice.startswith(f"{speaker} of ")
+
+    compared, end = [], len(voices[0].names)
+    for result in renamed:
+        begin, end = end, end + len(result.found.voices.names)
+        elsewhere = [row for row in range(len(everybody.names)) if not begin <= row < end]
+        odds_elsewhere = odds[begin:end, elsewhere]
+        told = matches(result.found.voices, everybody[elsewhere], same, odds_elsewhere)
+        compared.append(replace(result, found=replace(result.found, matches=tuple(told))))
+    return compared
 
 
 def write_voices(

@@ -50,6 +50,17 @@ DeviceOption = Annotated[
 
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")]
 
+VadThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Probability from which on it is speech.",
+        min=0.0,
+        max=1.0,
+        show_default="network 0.4, silero 0.1",
+    ),
+]
+
 ExclusiveOption = Annotated[
     bool,
     typer.Option(

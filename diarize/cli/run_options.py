@@ -14,6 +14,7 @@ from diarize.cli.options import (
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
+    VadThresholdOption,
     argument,
     count,
     flag,
@@ -56,14 +57,7 @@ class RunOptions:
         "Where there is speech: as our network or silero-vad hear it, everywhere, or as a file "
         "says.",
     )
-    vad_threshold: float | None = option(
-        None,
-        "P",
-        "Probability from which on it is speech.",
-        min=0.0,
-        max=1.0,
-        show_default="network 0.4, silero 0.1",
-    )
+    vad_threshold: VadThresholdOption = None
     voices: str = option(
         "network",
         "network|none",

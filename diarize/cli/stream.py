@@ -15,6 +15,7 @@ from diarize.cli.options import (
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
+    VadThresholdOption,
     argument,
     count,
     flag,
@@ -104,14 +105,7 @@ def stream(
         "network|silero",
         "What finds speech: the network, which hears also how many speak, or silero-vad.",
     ),
-    vad_threshold: float | None = option(
-        None,
-        "P",
-        "Probability from which on it is speech.",
-        min=0.0,
-        max=1.0,
-        show_default="network 0.4, silero 0.1",
-    ),
+    vad_threshold: VadThresholdOption = None,
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -125,12 +119,13 @@ def stream(
     Ctrl-C ends the stream, and what was heard until then is settled.
     """
     from diarize.batch.jobs import name_of
-    from diarize.cli.listening import listen, make_sink
+    from diarize.cli.live import make_sink
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats import written_format
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.streaming import StreamingDiarizer
+    from diarize.streaming.listening import listen
     from diarize.streaming.pcm import Pcm
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
@@ -162,7 +157,9 @@ def stream(
         uri="microphone" if microphone else name_of(audio),
     )
     sink = make_sink(format, diarizer.uri)
-    status = listen(diarizer, source(), sink, latency=latency, out=out, endless=microphone)
+    status = listen(
+        diarizer, source(), sink, latency=latency, out=out, endless=microphone, note=note
+    )
     if pcm.left_over:
         note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
     raise typer.Exit(status)
@@ -204,7 +201,7 @@ def _source(
     audio: str, microphone: bool, rate: int, pcm: Pcm, speed: float
 ) -> Callable[[], Iterator[np.ndarray]]:
     """What begins to give sound when it is called, and is known to be there before."""
-    from diarize.cli import sources
+    from diarize.streaming import sources
 
     if microphone:
         return sources.microphone(rate)

@@ -39,6 +39,8 @@ class Embedded:
         unheard_cells: the time for which windows of speech speak that only corrections know of.
         unheard: vectors of these.
         device: what f ran on.
+        narrow: whether the recording has a narrow band, like a telephone's, in which different
+            voices are more alike.
     """
 
     uri: str
@@ -52,6 +54,7 @@ class Embedded:
     unheard_cells: Float64[np.ndarray, "u 2"]
     unheard: Float32[np.ndarray, "u p"]
     device: str
+    narrow: bool = False
 
 
 def place_windows(

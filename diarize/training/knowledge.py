@@ -26,7 +26,8 @@ LEAST_ROWS = 5 * AXES
 SHIPPED_WITHIN = 0.1595
 """Mean squared distance of windows from their speaker's centroid, of the model that ships and its
 training voices. Windows of conversations scatter more (`SCATTER`): they hold pauses, other voices,
-rooms. Those of another model are taken to do so in the same proportion."""
+rooms. Those of another model are taken to do so in the same proportion, and the centroids of halves
+of one voice to lie apart in it."""
 
 
 def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -> Knowledge:
@@ -45,7 +46,9 @@ def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -
         return before
     within = float(np.mean([rows.var(axis=0, ddof=1).sum() for rows in vectors]))
     variance = SCATTER.variance * within / SHIPPED_WITHIN
-    return replace(before, scatter=replace(before.scatter, variance=variance, axes=axes))
+    alike = None if SCATTER.alike is None else 1 - (1 - SCATTER.alike) * within / SHIPPED_WITHIN
+    scatter = replace(before.scatter, variance=variance, alike=alike, axes=axes)
+    return replace(before, scatter=scatter)
 
 
 def speaker_vectors(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +46,7 @@ def learn_known(
             if name in origin:
                 raise InputError(f"known {name}: from {origin[name]} and from {source}, which?")
             origin[name] = source
-    return join(list(sources.values()))
+    return replace(join(list(sources.values())), origins=None)  # a name is a person
 
 
 def _is_archive(value: str) -> bool:

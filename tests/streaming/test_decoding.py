@@ -15,10 +15,6 @@ def unit(*places: int) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
-
-
 def voices(centroids: dict[int, np.ndarray], largest: int = 2) -> Voices:
     """Speakers by their ids, and all sets of them."""
     places = np.stack([*centroids.values()]).astype(float)

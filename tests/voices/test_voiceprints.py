@@ -8,31 +8,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
 from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
 from diarize.voices.voiceprints import (
+    SPLIT,
     Voiceprints,
     by_first_appearance,
     identify,
     join,
     link,
     log_odds,
+    log_odds_across,
     matches,
     name_speakers,
     rename,
     voiceprints,
 )
 
+from ..making import annotation
+
 ALIKE = Likeness()
-
-
-def annotated(*turns: tuple[float, float, str]) -> Annotation:
-    annotation = Annotation(uri="talk")
-    for begin, end, name in turns:
-        annotation[Segment(begin, end), name] = name
-    return annotation
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -58,7 +54,7 @@ VECTORS = unit(np.array([[1, 0], [1, 0.2], [1, 1], [0, 1], [0, 1], [0.2, 1]], fl
 
 
 def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
-    turns = annotated((0.0, 1.5, "b"), (1.0, 3.0, "a"))
+    turns = annotation((0.0, 1.5, "b"), (1.0, 3.0, "a"))
     found = voiceprints(turns, CELLS, VECTORS)
     assert found.names == ("b", "a")
     np.testing.assert_allclose(found.centroids[0], unit(VECTORS[:2].sum(axis=0)), atol=1e-6)
@@ -67,7 +63,7 @@ def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
 
 
 def test_a_speaker_who_is_never_alone() -> None:
-    turns = annotated((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
+    turns = annotation((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
     found = voiceprints(turns, CELLS, VECTORS)
     expected = 0.5 * VECTORS[2] + 0.25 * VECTORS[3] + 0.25 * VECTORS[5]
     np.testing.assert_allclose(found.centroids[1], unit(expected), atol=1e-6)
@@ -75,10 +71,10 @@ def test_a_speaker_who_is_never_alone() -> None:
 
 def test_nobody_speaks() -> None:
     for n in (0, 6):
-        found = voiceprints(annotated(), CELLS[:n], VECTORS[:n])
+        found = voiceprints(annotation(), CELLS[:n], VECTORS[:n])
         assert found.names == ()
         assert len(found.centroids) == 0
-    assert by_first_appearance(annotated()) == []
+    assert by_first_appearance(annotation()) == []
 
 
 def test_known_voices_are_found_and_strangers_are_not() -> None:
@@ -111,17 +107,20 @@ def test_what_a_cosine_says_depends_on_how_much_speech_there_is() -> None:
 def test_what_was_found_is_told_and_what_was_nearly_found() -> None:
     found = voices([1, 0, 0], [0, 1, 0.9], names="ax")
     known = voices([1, 0.1, 0], [0, 0, 1], names="ab")
-    one, other = matches(found, known, lambda speaker, voice: speaker == voice)
+    odds = log_odds(found, known)
+    one, other = matches(found, known, lambda speaker, voice: speaker == voice, odds)
     assert (one.speaker, one.voice, one.same) == ("a", "a", True)
     assert one.similarity == pytest.approx(1 / np.sqrt(1.01), abs=1e-6)
-    assert one.probability == pytest.approx(chance(one.similarity), abs=1e-6)
+    assert one.probability == pytest.approx(float(expit(odds[0, 0])), abs=1e-6)
     assert str(one).startswith("a sounds like a (similarity 1.00, probability ")
     assert (other.speaker, other.voice, other.same) == ("x", "b", False)
     assert str(other).startswith(
         "x sounds most like b, but not enough (similarity 0.67, probability "
     )
     nobody = Voiceprints()
-    assert matches(found, nobody, str.__eq__) == matches(nobody, known, str.__eq__) == []
+    assert (
+        matches(found, nobody, str.__eq__, odds) == matches(nobody, known, str.__eq__, odds) == []
+    )
 
 
 def test_a_known_voice_is_one_speaker_only() -> None:
@@ -134,8 +133,9 @@ def test_no_other_assignment_exceeds_the_threshold_by_more(seed: int, n: int, m:
     rng = np.random.default_rng(seed)
     found = Voiceprints(tuple("wxyz"[:n]), unit(rng.normal(size=(n, 3))))
     known = Voiceprints(tuple("abcd"[:m]), unit(rng.normal(size=(m, 3))))
-    answer = identify(found, known, Likeness(known=chance(0.3)))
-    excess = found.centroids.astype(np.float64) @ known.centroids.T - 0.3
+    likeness = Likeness(known=0.5)
+    answer = identify(found, known, likeness)
+    excess = log_odds(found, known, likeness)
     gained = [excess[found.names.index(s), known.names.index(k)] for s, k in answer.items()]
     assert len(set(answer.values())) == len(answer)
     assert all(gain >= 0 for gain in gained)
@@ -211,13 +211,12 @@ def test_linking_keeps_apart_what_must_be(seed: int, counts: list[int]) -> None:
     assert all(len(found) == 1 for found in [*of_name.values(), *of_person.values()])
 
 
-def plain_linkage(rows: np.ndarray, origin: list[int], threshold: float) -> set[frozenset[int]]:
-    """Average linkage as the definition has it, out of the rows."""
-    cosines = rows @ rows.T
-    groups = [{i} for i in range(len(rows))]
+def plain_linkage(odds: np.ndarray, origin: list[int], threshold: float) -> set[frozenset[int]]:
+    """Average linkage as the definition has it."""
+    groups = [{i} for i in range(len(odds))]
     while True:
         pairs = [
-            (np.mean([cosines[i, j] for i in a for j in b]), n, m)
+            (np.mean([odds[i, j] for i in a for j in b]), n, m)
             for n, a in enumerate(groups)
             for m, b in enumerate(groups[:n])
             if not {origin[i] for i in a} & {origin[j] for j in b}
@@ -235,17 +234,40 @@ def test_linking_is_average_linkage(seed: int, counts: list[int]) -> None:
     recordings = [
         Voiceprints(tuple(f"s{i}" for i in range(n)), unit(rng.normal(size=(n, 2)))) for n in counts
     ]
-    rows = np.concatenate([r.centroids for r in recordings]).astype(float)
+    odds = log_odds_across(join(recordings))
     origin = np.repeat(np.arange(len(counts)), counts).tolist()
-    persons = link(recordings, [None] * len(rows))
+    persons = link(recordings, [None] * len(odds))
     found = {
         frozenset(i for i, person in enumerate(persons) if person == one) for one in set(persons)
     }
-    assert found == plain_linkage(rows, origin, cosine_of(Likeness().same_person))
+    assert found == plain_linkage(odds, origin, float(logit(Likeness().same_person)))
+
+
+def test_rivals_who_are_alike_leave_in_doubt_who_it_is() -> None:
+    known = voices([1, 0, 0], names="a")
+    alone = log_odds(voices([1, 0.5, 0], names="x"), known)[0, 0]
+    rival = log_odds(voices([1, 0.5, 0], [1, -0.5, 0], names="xy"), known)
+    stranger = log_odds(voices([1, 0.5, 0], [0, 0, 1], names="xy"), known)
+    believed = np.exp(alone) / (1 + SPLIT * np.exp(alone))
+    np.testing.assert_allclose(rival, alone - np.log1p(believed), atol=1e-5)
+    assert stranger[0, 0] == pytest.approx(alone, abs=1e-5)
+    # A voice that was found in two halves is still known.
+    halves = log_odds(voices([1, 0.1, 0], [1, -0.1, 0], names="xy"), known)
+    assert (halves > logit(ALIKE.known)).all()
+
+
+def test_how_alike_strangers_are_is_seen_where_two_are_certainly_different() -> None:
+    """Two children of two recordings are one person's, unless there are two more like them."""
+    shared, own = np.sqrt(0.81) * np.eye(7)[0], np.sqrt(0.19) * np.eye(7)
+    children = [(shared + own[n]).tolist() for n in range(1, 5)]  # of cosine 0.81 all
+    recordings = [voices(children[0], own[5].tolist()), voices(children[1], own[6].tolist())]
+    assert link(recordings, [None] * 4) == [0, 1, 0, 3]
+    third = voices(*children[2:])
+    assert link([*recordings, third], [None] * 6) == [0, 1, 2, 3, 4, 5]
 
 
 def test_names_may_be_exchanged() -> None:
-    turns = annotated((0.0, 1.0, "a"), (1.0, 2.0, "b"), (2.0, 3.0, "c"))
+    turns = annotation((0.0, 1.0, "a"), (1.0, 2.0, "b"), (2.0, 3.0, "c"))
     found = voices([1, 0, 0], [0, 1, 0], [0, 0, 1], names="abc")
     renamed, same = rename(turns, found, {"a": "b", "b": "a"})
     assert [label for _, _, label in renamed.itertracks(yield_label=True)] == ["b", "a", "c"]

@@ -9,14 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import (
-    Clusterer,
-    Rows,
-    SpeakerBounds,
-    check_composition,
-    check_integer,
-    check_rows,
-)
+from diarize.clustering.base import Clusterer, SpeakerBounds
+from diarize.clustering.checks import Rows, check_composition, check_integer, check_rows
 from diarize.clustering.links.graph import LinkGraph, Unit
 from diarize.clustering.links.settlement import Settlement, settle, single_out
 from diarize.clustering.links.stream import Answer, LinkStream

@@ -1,4 +1,4 @@
-"""The loop of `diarize stream`: sound in, lines out, and an end that is clean however it comes."""
+"""A stream to its end: sound in, lines out, and an end that is clean however it comes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from diarize.cli.messages import note
-from diarize.cli.sources import Blocks
 from diarize.errors import InputError
 from diarize.streaming.lines import lines_of, map_line, merged_line
 from diarize.streaming.promise import Promise
+from diarize.streaming.sources import Blocks
 
 if TYPE_CHECKING:
     from diarize.streaming import StreamingDiarizer, Turn
+
+Note = Callable[[str], None]
 
 POLL = 0.1  # seconds after which a request to stop is heeded, at the latest
 
@@ -79,19 +80,6 @@ class RttmLines:
         """What was said stays said: RTTM has no word for it."""
 
 
-def make_sink(format: str | None, uri: str) -> contextlib.AbstractContextManager[Sink]:
-    """What `--format` asks for; without it, a live view on a terminal and else JSON lines."""
-    if format == "rttm":
-        return contextlib.nullcontext(RttmLines(uri))
-    if format is None and sys.stdout is not None and sys.stdout.isatty():
-        from rich.console import Console
-
-        from diarize.cli.live import LiveView
-
-        return LiveView(Console(), uri)
-    return contextlib.nullcontext(JsonLines())
-
-
 class Interruption:
     """The first Ctrl-C or SIGTERM is a request to end well; a second one is not taken in here.
 
@@ -127,8 +115,8 @@ class Session:
         unheard: whether nobody reads the lines any more.
     """
 
-    def __init__(self, diarizer: StreamingDiarizer, lines: Sink) -> None:
-        self.diarizer, self.lines = diarizer, lines
+    def __init__(self, diarizer: StreamingDiarizer, lines: Sink, note: Note) -> None:
+        self.diarizer, self.lines, self.note = diarizer, lines, note
         self.failure: Exception | None = None
         self.unheard = False
         self._merged: dict[str, str] = {}  # live names, as they were told
@@ -181,7 +169,7 @@ class Session:
         try:
             annotation = diarizer.finish()
         except (KeyboardInterrupt, SystemExit):  # asked to end a second time
-            note("interrupted before the end of the last pass: this is what was said live")
+            self.note("interrupted before the end of the last pass: this is what was said live")
             annotation = diarizer.live()
         else:
             self.tell(diarizer.settled[said:])
@@ -199,7 +187,7 @@ class Session:
     def _tell_map(self) -> None:
         names = self.diarizer.speaker_map()
         for live, final in names.items():
-            note(f"{live} is {final or 'nobody'}")
+            self.note(f"{live} is {final or 'nobody'}")
         if isinstance(self.lines, JsonLines) and not self.unheard:
             try:
                 self.lines.tell_map(names)
@@ -215,6 +203,7 @@ def listen(
     latency: float,
     out: Path | None,
     endless: bool = False,
+    note: Note = lambda line: None,
 ) -> int:
     """Diarize a source to its end, or until somebody ends it; then settle and write all of it.
 
@@ -225,6 +214,7 @@ def listen(
         latency: seconds that were promised.
         out: where the final result goes.
         endless: whether the source has no end of its own, so that Ctrl-C is the regular one.
+        note: is told what is worth knowing beside the lines, each in one line.
 
     Returns:
         The exit code: 0, or 128 and the number of the signal that ended it.
@@ -234,7 +224,7 @@ def listen(
         BrokenPipeError: nobody reads the lines any more; the result is written nevertheless.
     """
     with Interruption() as interruption, sink as lines:
-        session = Session(diarizer, lines)
+        session = Session(diarizer, lines, note)
         session.follow(source, latency, interruption)
         if not (diarizer.seconds or interruption.number or session.failure):
             raise InputError(f"{diarizer.uri}: no sound came")
