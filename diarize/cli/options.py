@@ -41,7 +41,10 @@ MaxSetSizeOption = Annotated[
 ]
 
 ModelOption = Annotated[
-    str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
+    str,
+    typer.Option(
+        metavar="NAME|PATH", help="Embedding: a shipped one, a weights file, or an ONNX file."
+    ),
 ]
 
 DeviceOption = Annotated[
@@ -57,7 +60,7 @@ VadThresholdOption = Annotated[
         help="Probability from which on it is speech.",
         min=0.0,
         max=1.0,
-        show_default="network 0.4, silero 0.1",
+        show_default="network 0.4, silero 0.1, FILE.onnx 0.5",
     ),
 ]
 

@@ -129,7 +129,7 @@ class LiveCentroids:
         # A window lies twice as far from another one of its speaker as from the centroid.
         if gains.max() < SCREEN * criterion(0.0, np.ones(1), 1):
             return False
-        trials = []
+        trials: list[np.ndarray] = []
         while len(trials) < SEEDS and gains.max() > 0:
             seed = int(gains.argmax())
             trials.append(np.concatenate([self._centroids, self._rows[seed : seed + 1]]))

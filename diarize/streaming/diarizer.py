@@ -61,7 +61,7 @@ class StreamingDiarizer:
         activity: how speech is found; None: `NetworkActivity()`, which hears also how many speak,
             and looks ahead as far as the latency leaves time for, at most half a second.
         timeline: how turns are made of windows.
-        model: name of a shipped model, or path of a weights file.
+        model: name of a shipped model, or path of a weights file or of an ONNX file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
         uri: name of the stream.
@@ -95,7 +95,7 @@ class StreamingDiarizer:
         seed: int = 0,
         uri: str = "stream",
     ) -> None:
-        from diarize.embedding import load_model, pick_device
+        from diarize.embedding import load_encoder, pick_device
 
         self.uri = uri
         self.options = {
@@ -111,7 +111,7 @@ class StreamingDiarizer:
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
         self.device = pick_device(device)
-        self._model = load_model(model, self.device)
+        self._model = load_encoder(model, self.device)
         known = self._model.knowledge
         step, fine_step = known.step, known.fine_step
         delay = resampling_delay(self._intake.rate)
@@ -121,13 +121,14 @@ class StreamingDiarizer:
         self._timing = plan(latency, delay, self._activity.slowness + fine_step)
         self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
         self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
-        self._frames = Frames(self._timing.delay + known.window + 2 * step + 1)
+        heard = self._timing.delay + known.window + 2 * step + 1
+        self._frames = Frames(heard, self._model.rows)
         common = {
             "max_set_size": max_set_size,
             "compose": self._model.compose,
             "scatter": known.scatter,
         }
-        dimension = self._model.config.dim
+        dimension = self._model.dim
         self._live = make_live(
             live, dimension, common, n_speakers or max_speakers, dict(params or {})
         )
@@ -221,7 +222,7 @@ class StreamingDiarizer:
                 self._count(self._activity.push(as_chunks(rest)))
                 self._frames.push(rest)
             self._count(self._activity.finish(self._heard / SAMPLE_RATE))
-            self._frames.finish(self._model.config.stack)
+            self._frames.finish()
             return said + self._say(math.inf)
 
     def finish(self) -> Annotation:
@@ -329,7 +330,7 @@ class StreamingDiarizer:
             for lane, cells in zip(lanes, ready, strict=True)
             for cell in cells
         ]
-        vectors = embed(self._model, self._frames.cut(windows, self._model.config.stack))
+        vectors = embed(self._model, self._frames.cut(windows))
         coarse, fine = np.split(vectors, [len(ready[0])])
         if len(coarse):
             self._hindsight.coarse.add(_times(ready[0]), coarse)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.audio import SAMPLE_RATE, open_recording
-from diarize.embedding import CompositionalEmbedding, Knowledge, embed_windows
+from diarize.embedding import Knowledge, SpeakerEncoder, embed_windows
 from diarize.embedding.knowledge import SCATTER
 from diarize.mixing.voices import Voices
 from diarize.scatter import Axes
@@ -30,7 +30,7 @@ rooms. Those of another model are taken to do so in the same proportion, and the
 of one voice to lie apart in it."""
 
 
-def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -> Knowledge:
+def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowledge:
     """Say how the model's vectors scatter; all else is as it was.
 
     Args:
@@ -52,7 +52,7 @@ def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -
 
 
 def speaker_vectors(
-    model: CompositionalEmbedding, voices: Voices, voice: int, window: float
+    model: SpeakerEncoder, voices: Voices, voice: int, window: float
 ) -> Float64[np.ndarray, "n p"]:
     """Vectors of whole windows of a voice."""
     samples = voices.stretch(voice)
