@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from diarize.clustering import make
 from diarize.clustering.composition import most_speakers
 from diarize.clustering.links import Links
 from diarize.sets import SpeakerSets
@@ -56,9 +57,9 @@ class LiveLinks:
     """
 
     def __init__(self, dimension: int, **options: Any) -> None:
-        self._links = Links(**options)
+        self._links: Links = make("links", **options)
         nothing = np.zeros((0, dimension), np.float32)
-        self._nobody = Links(**options).fit(nothing).speakers()  # refuses options at once
+        self._nobody = make("links", **options).fit(nothing).speakers()  # refuses options at once
 
     @property
     def became(self) -> Mapping[int, int]:

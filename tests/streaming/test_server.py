@@ -157,11 +157,11 @@ def test_who_breaks_off_loses_nothing(
     run: Callable[..., Running], pcm: bytes, tmp_path: Path
 ) -> None:
     running = run(out=tmp_path)
-    client = running.client()
-    feed(client, pcm + b"\1")  # and half a sample
-    while json.loads(client.recv()).get("start", 0.0) < 8.0:
-        pass
-    client.socket.close()
+    with running.client() as client:
+        feed(client, pcm + b"\1")  # and half a sample
+        while json.loads(client.recv()).get("start", 0.0) < 8.0:
+            pass
+        client.socket.close()
     until(lambda: running.server.n_clients == 0 and any(tmp_path.iterdir()))
     (kept,) = tmp_path.iterdir()
     (annotation,) = read_rttm(kept).values()
