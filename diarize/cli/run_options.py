@@ -62,7 +62,7 @@ class RunOptions:
         "Probability from which on it is speech.",
         min=0.0,
         max=1.0,
-        show_default="network 0.4, silero 0.1",
+        show_default="network 0.5, silero 0.1",
     )
     voices: str = option(
         "network",

@@ -105,7 +105,7 @@ def stream(
         "Probability from which on it is speech.",
         min=0.0,
         max=1.0,
-        show_default="network 0.4, silero 0.1",
+        show_default="network 0.5, silero 0.1",
     ),
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
