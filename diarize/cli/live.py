@@ -86,6 +86,17 @@ class LiveView:
             self._drawn = heard
             self._live.refresh()
 
+    def rename(self, names: dict[str, str]) -> None:
+        """Two names that became one have one row."""
+        for gone, stays in names.items():
+            self._seconds[stays] = self._seconds.get(stays, 0.0) + self._seconds.pop(gone, 0.0)
+            self._recent = deque(
+                turn._replace(
+                    speakers=tuple(sorted({stays if n == gone else n for n in turn.speakers}))
+                )
+                for turn in self._recent
+            )
+
     def picture(self) -> RenderableType:
         """A line on the present, and a row for each speaker."""
         now = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from diarize.activity import NetworkActivity, SileroActivity
-    from diarize.streaming.sources import Pcm
+    from diarize.streaming.pcm import Pcm
 
 RATE = 16_000  # Hz
 
@@ -92,8 +92,13 @@ def stream(
     min_speakers: int | None = count(None, "Fewest of them.", show_default="1"),
     max_speakers: int | None = count(None, "Most of them.", show_default="20"),
     max_set_size: MaxSetSizeOption = 2,
+    live: str = option(
+        "ckm",
+        "ckm|links",
+        "What finds speakers live: centroids that follow what is heard, or `links`.",
+    ),
     param: list[str] | None = option(
-        None, "NAME=VALUE", "Option of the live clustering, `links`; may repeat.", "-p"
+        None, "NAME=VALUE", "Option of the live clustering; may repeat.", "-p"
     ),
     vad: str = option(
         "network",
@@ -109,8 +114,9 @@ def stream(
 
     Writes a line for each stretch of speech, at most --latency after its sound; one that goes on is
     said in pieces. At the end (or every --refine SECONDS) what was heard is clustered anew; lines
-    that are "final" replace what was said before of their time. A last line says which final
-    speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
+    that are "final" replace what was said before of their time. A line with "merged" says which
+    live name turned out to be one with another, the last line which final speaker each live one is.
+    Ctrl-C ends the stream, and what was heard until then is settled.
     """
     from diarize.batch.jobs import name_of
     from diarize.cli.live import make_sink
@@ -120,7 +126,7 @@ def stream(
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.streaming import StreamingDiarizer
     from diarize.streaming.listening import listen
-    from diarize.streaming.sources import Pcm
+    from diarize.streaming.pcm import Pcm
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
     _check_source(audio, microphone, [name for name, value in given.items() if value is not None])
@@ -137,6 +143,7 @@ def stream(
         RATE if audio != "-" else rate,
         latency=latency,
         max_set_size=max_set_size,
+        live=live,
         params=parse_params(param or [], OWN_OPTIONS),
         refine=refine,
         refine_backend=refine_backend,

@@ -15,6 +15,8 @@ NARROW = 8_000  # samples a second on a telephone
 # Format, subtype and rate of lossy files that libsndfile writes by itself.
 CODECS = (("OGG", "OPUS", 16_000), ("MP3", "MPEG_LAYER_III", 16_000), ("OGG", "VORBIS", 16_000))
 
+BLOCK = 65_536  # samples written at a time: libsndfile crashes on minutes of Vorbis at once
+
 
 @cache
 def _band() -> np.ndarray:
@@ -76,7 +78,9 @@ def _written(
 
     file = io.BytesIO()
     level = {} if compression is None else {"compression_level": compression}
-    soundfile.write(file, samples, rate, format=kind, subtype=subtype, **level)
+    with soundfile.SoundFile(file, "w", rate, 1, subtype, format=kind, **level) as written:
+        for begin in range(0, len(samples), BLOCK):
+            written.write(samples[begin : begin + BLOCK])
     file.seek(0)
     read, _ = soundfile.read(file, dtype="float32")
     return np.asarray(read)

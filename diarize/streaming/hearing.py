@@ -7,14 +7,8 @@ from jaxtyping import Float32
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
-from diarize.activity.network import (
-    STEP_SAMPLES,
-    STEP_SECONDS,
-    LogMelStream,
-    NetworkActivity,
-    SlidingCounter,
-    load_counter,
-)
+from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Ears
+from diarize.activity.network import NetworkActivity, load_counter
 from diarize.activity.regions import with_hysteresis
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
 from diarize.audio import SAMPLE_RATE
@@ -71,9 +65,9 @@ class LiveCounter:
     """
 
     def __init__(self, options: NetworkActivity, ahead: int = MOST_AHEAD) -> None:
-        self._level, self._silero, self._mel = LiveLevel(), SileroNetwork(), LogMelStream()
+        self._level = LiveLevel()
         # All that can be answered is answered at once: the fewest runs of the network.
-        self._sliding = SlidingCounter(load_counter(options.model), None, BEHIND, ahead)
+        self._ears = Ears(load_counter(options.model), None, BEHIND, ahead)
         self._ahead = ahead
         self._upper, self._lower = options.threshold, options.lower
         self._speaking = False
@@ -92,15 +86,11 @@ class LiveCounter:
             Probabilities of no, one, two, three or more voices in the instants that follow those of
             the last call, and whose look-ahead has come.
         """
-        levelled = np.clip(self._level(chunks), -1.0, 1.0)
-        return self._answer(
-            self._sliding.push(self._mel.push(levelled.reshape(-1)), self._silero(levelled))
-        )
+        return self._answer(self._ears.push(self._level(chunks)))
 
     def finish(self, duration: float) -> Counts:
         """There is no more sound; what is on stays on to the end."""
-        last = self._sliding.push(self._mel.finish(), np.zeros(0, np.float32))
-        left = np.concatenate([last, self._sliding.finish()])
+        left = self._ears.finish()
         n = int(np.ceil(duration / INSTANT - 1e-6)) - self._answered
         counts = self._answer(left[: max(0, n)])
         self.regions.finish(duration)

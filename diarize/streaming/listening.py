@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from diarize.errors import InputError
+from diarize.streaming.lines import lines_of, map_line, merged_line
+from diarize.streaming.promise import Promise
 from diarize.streaming.sources import Blocks
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Note = Callable[[str], None]
 
 POLL = 0.1  # seconds after which a request to stop is heeded, at the latest
-STALL = 0.05  # seconds before a promise ends at which nothing more is waited for
-RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the block is long
 
 
 @runtime_checkable
@@ -36,6 +34,9 @@ class Sink(Protocol):
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
         """Say turns; so much sound has come, and so much of it is decided on."""
 
+    def rename(self, names: dict[str, str]) -> None:
+        """Say which live names turned out to be one with another, and with which one."""
+
 
 @dataclass(frozen=True)
 class JsonLines:
@@ -43,17 +44,18 @@ class JsonLines:
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
         """Print turns that are at least a millisecond long."""
-        for turn in turns:
-            start, end = round(turn.start, 3), round(turn.end, 3)
-            if end > start:
-                line = {"start": start, "end": end, "speakers": turn.speakers, "final": turn.final}
-                print(json.dumps(line))
+        for line in lines_of(turns):
+            print(line)
         if turns:
             sys.stdout.flush()
 
+    def rename(self, names: dict[str, str]) -> None:
+        """Print which live names are one with another from now on."""
+        print(merged_line(names), flush=True)
+
     def tell_map(self, names: dict[str, str | None]) -> None:
         """Print which final speaker each live one is."""
-        print(json.dumps({"map": names}), flush=True)
+        print(map_line(names), flush=True)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ class RttmLines:
                 print(RttmLine(self.uri, start, end - start, name).serialise())
         if live:
             sys.stdout.flush()
+
+    def rename(self, names: dict[str, str]) -> None:
+        """What was said stays said: RTTM has no word for it."""
 
 
 class Interruption:
@@ -114,6 +119,7 @@ class Session:
         self.diarizer, self.lines, self.note = diarizer, lines, note
         self.failure: Exception | None = None
         self.unheard = False
+        self._merged: dict[str, str] = {}  # live names, as they were told
 
     def follow(
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
@@ -124,34 +130,33 @@ class Session:
         self.tell(self.diarizer.end())
 
     def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
-        diarizer = self.diarizer
-        # When the sound of a block began, and seconds of sound at its end.
-        arrived: deque[tuple[float, float]] = deque()
+        diarizer, promise = self.diarizer, Promise(latency)
         while not (self.unheard or interruption.number):
-            late = arrived[0][0] + latency - STALL - time.monotonic() if arrived else POLL
             try:
-                block = blocks.next(min(POLL, max(0.0, late)))
+                block = blocks.next(promise.patience(time.monotonic(), POLL))
                 if block is None:
                     break
                 if len(block):
                     now, before = time.monotonic(), diarizer.seconds
                     turns = diarizer.push(block)
-                    age = min(diarizer.seconds - before, RECORDED)
-                    arrived.append((now - age, diarizer.seconds))
-                else:
-                    turns = self._catch_up(arrived, latency)
+                    promise.heard(now, before, diarizer.seconds)
+                else:  # the source has stalled
+                    turns = diarizer.catch_up(promise.due(time.monotonic()))
             except InputError as problem:
                 self.failure = problem
                 break
             self.tell(turns)
-            while arrived and arrived[0][1] <= diarizer.decided:
-                arrived.popleft()
+            promise.decided(diarizer.decided)
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""
         if not self.unheard:
             try:
                 self.lines.show(turns, self.diarizer.seconds, self.diarizer.decided)
+                merged = self.diarizer.merged
+                if new := dict(merged.items() - self._merged.items()):
+                    self.lines.rename(new)
+                self._merged = merged
             except BrokenPipeError as problem:
                 self.unheard, self.failure = True, problem
 
@@ -178,14 +183,6 @@ class Session:
             beside = Beside(end=diarizer.seconds)
             with atomic_output(out, "w") as file:
                 file.write(FORMATS[name].write(annotation, diarizer.options, None, beside))
-
-    def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
-        """The source has stalled: decide on what would be late otherwise."""
-        now = time.monotonic()
-        until = 0.0
-        while arrived and arrived[0][0] + latency - STALL <= now:
-            until = arrived.popleft()[1]
-        return self.diarizer.catch_up(until)
 
     def _tell_map(self) -> None:
         names = self.diarizer.speaker_map()

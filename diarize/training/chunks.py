@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from jaxtyping import UInt8
 
+from diarize.activity.ears import LogMelStream
 from diarize.activity.level import as_chunks
-from diarize.activity.network import LogMelStream
 from diarize.mixing.replay import LOUD_PEAK, Replay
 from diarize.storage.files import atomic_output
 from diarize.threads import one_thread

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
-from diarize.activity.network import hints_of
+from diarize.activity.ears import hints_of
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.chunks import LOWEST, NATS, Shard, Shards
 from diarize.training.gradients import clip, keeping

@@ -29,7 +29,6 @@ if wanted 0 "$steps steps (goes on where it stopped)"; then
     ${rooms:+--rooms "$rooms"} "${sounds[@]}" ${start:+--start "$start"} --steps "$steps" --seed "$seed" \
     --device "$device" --workers "$workers" --out "$work/network" | tee -a "$work/train.log"
 fi
-[ -n "$weights" ] || weights=$work/network/activity.safetensors
 if wanted 1 'recordings with voices of dev-b' && [ ! -e "$work/.simulated" ]; then
   # Made rooms, not the measured ones, which training has heard.
   diarize simulate "${voices[@]}" --split dev-b --turns "$turns/ami-dev" "${sounds[@]}" --speakers 2-8 \
@@ -37,6 +36,16 @@ if wanted 1 'recordings with voices of dev-b' && [ ! -e "$work/.simulated" ]; th
   diarize simulate "${voices[@]}" --split dev-b "${sounds[@]}" --speakers 2-5 --conversations 20 \
     --seconds 60 --overlap 0.08 --seed 1 --out "$work/conversations"
   touch "$work/.simulated"
+fi
+if [ -z "$weights" ]; then
+  weights=$work/activity.safetensors
+  if wanted 1 'the last layer, on recordings with voices of dev-a' && [ ! -e "$weights" ]; then
+    diarize simulate "${voices[@]}" --split dev-a --turns "$turns/ami-dev" "${sounds[@]}" --speakers 2-6 \
+      --conversations 16 --seconds 90 --seed 11 --scene headsets --scene table --out "$work/dev-a/meetings"
+    diarize simulate "${voices[@]}" --split dev-a --turns "$turns/voxconverse-dev:1/2" "${sounds[@]}" --speakers 2-4 \
+      --conversations 8 --seconds 90 --seed 12 --scene telephone --scene close --out "$work/dev-a/calls"
+    python "$here/calibrate.py" "$work/network/activity.safetensors" "$weights" "$work/dev-a/meetings" "$work/dev-a/calls"
+  fi
 fi
 sets=("$work/replayed" "$work/conversations")
 [ -n "$meetings" ] && sets+=("$meetings/ami" "$meetings/calls")

@@ -14,15 +14,9 @@ from hypothesis import strategies as st
 from diarize.activity import NetworkActivity
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT
+from diarize.activity.ears import STEP_SAMPLES, Ears, LogMelStream, SlidingCounter, hints_of
 from diarize.activity.level import CHUNK
-from diarize.activity.network import (
-    STEP_SAMPLES,
-    LogMelStream,
-    SlidingCounter,
-    hints_of,
-    load_counter,
-    save_counter,
-)
+from diarize.activity.network import load_counter, save_counter
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError
 from diarize.features import log_mel
@@ -68,7 +62,7 @@ def at_once(counter: VoiceCounter, sound: tuple[np.ndarray, np.ndarray], a: int,
             torch.from_numpy(frames[None, 4 * a : 4 * b]),
             torch.from_numpy(hints_of(speech, a, b - a)[None]),
         )
-        return logits.softmax(dim=-1)[0].numpy()
+        return logits.log_softmax(dim=-1)[0].numpy()
 
 
 @settings(max_examples=30)
@@ -242,6 +236,20 @@ def test_tones_are_no_speech() -> None:
     times = np.arange(15 * SAMPLE_RATE) / SAMPLE_RATE
     assert seconds_of_speech(tones(times)) == 0
     assert seconds_of_speech(0.3 * np.sin(2 * np.pi * 440 * times)) == 0
+
+
+def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
+    """Both levels and silero-vad stay in step, however the sound comes, and to its very end."""
+    chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
+    found = []
+    for size in (101, 1, 7):
+        ears = Ears(counter, 10, 7, 5)
+        parts = [ears.push(chunks[a : a + size]) for a in range(0, len(chunks), size)]
+        found.append(np.concatenate([*parts, ears.finish()]))
+    assert found[0].shape == (2 * -(-len(chunks) * CHUNK // STEP_SAMPLES), 4)
+    assert np.allclose(found[0].sum(axis=1), 1, atol=1e-5)
+    assert np.allclose(found[1], found[0], atol=1e-4)
+    assert np.allclose(found[2], found[0], atol=1e-4)
 
 
 def test_speech_is_found_and_counted(talk: Path) -> None:

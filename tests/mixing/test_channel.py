@@ -62,3 +62,11 @@ def test_every_codec_can_be_written(codec):
     kind, subtype, rate = channel.CODECS[codec]
     written = channel._written(bursts(), rate, kind, subtype, 0.8)
     assert len(written) >= SAMPLE_RATE
+
+
+def test_minutes_pass_a_codec(monkeypatch):
+    """Libsndfile crashed the whole process on minutes of Vorbis that were written at once."""
+    monkeypatch.setattr(channel, "CODECS", (("OGG", "VORBIS", SAMPLE_RATE),))
+    minutes = np.tile(bursts(), 150)
+    heard = channel.through_codec(minutes, np.random.default_rng(0))
+    assert heard.shape == minutes.shape

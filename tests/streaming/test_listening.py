@@ -35,6 +35,7 @@ class Diarizer:
         self.settled: list[Turn] = []
         self.caught_up: list[float] = []
         self.interrupt = False
+        self.merged: dict[str, str] = {}
 
     def push(self, samples: np.ndarray) -> list[Turn]:
         turn = Turn(self.seconds, self.seconds + len(samples) / 10, ("LIVE_00",), False)
@@ -161,6 +162,9 @@ class Closed:
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
         self.n += 1
+        raise BrokenPipeError
+
+    def rename(self, names: dict[str, str]) -> None:
         raise BrokenPipeError
 
 

@@ -131,6 +131,12 @@ class Links(Clusterer):
             for cluster in sorted(graph.sizes)
         ]
 
+    def replaced_ids(self) -> dict[int, int]:
+        """Of every id whose cluster was taken in by another, the id of that one."""
+        graph = self._graph
+        replaced = [] if graph is None else graph.replaced
+        return {gone: stays for gone, stays in enumerate(replaced) if gone != stays}
+
     @property
     def _graph(self) -> LinkGraph | None:
         return self._stream.graph if hasattr(self, "_stream") else None

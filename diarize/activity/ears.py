@@ -1,0 +1,235 @@
+"""The network's ears: sound that comes in pieces, as the network hears it, and what it answers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+from scipy.special import softmax
+
+from diarize.activity.counter import MOST, VoiceCounter
+from diarize.activity.level import CHUNK
+from diarize.activity.silero import SileroNetwork
+from diarize.audio import SAMPLE_RATE
+from diarize.features import N_FFT, N_MELS, STEP, log_mel
+
+STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
+STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
+WHOLE_STEPS = 4  # steps that five chunks of silero-vad cover, no more and no less
+LEAST_ODDS = 1e-3  # probability of silero-vad below which nothing is told apart
+ODDS_SCALE = 4.0  # brings log-odds to the order of one
+# All is heard twice, the second time 8 dB quieter, and the mean counts: what either network takes
+# for speech, or for two voices, depends on the level, and chance of this kind averages out.
+LEVELS = (0.0, -8.0)  # dB
+# Silero-vad's odds of speech count half beside the network's own: it has heard far more real rooms,
+# music and noise. In real meetings a tenth is as much as it says of quiet speech.
+SHARE = 0.5
+NEUTRAL = 0.1  # probability of silero-vad that changes nothing
+
+
+class LogMelStream:
+    """Log-mel bands of sound that comes in pieces: frame t is centred on 10 t + 5 ms."""
+
+    def __init__(self) -> None:
+        self._rest = np.zeros((N_FFT - STEP) // 2, np.float32)
+
+    def push(self, samples: Float32[np.ndarray, "samples"]) -> Float32[np.ndarray, "frames 64"]:
+        """Take the samples that follow those of the last call; give the frames they complete."""
+        self._rest = np.concatenate([self._rest, samples])
+        frames = log_mel(self._rest)
+        self._rest = self._rest[len(frames) * STEP :]
+        return frames
+
+    def finish(self) -> Float32[np.ndarray, "frames 64"]:
+        """There is no more sound: silence follows."""
+        return self.push(np.zeros((N_FFT - STEP) // 2, np.float32))
+
+
+def hints_of(
+    probabilities: Float32[np.ndarray, "*batch n"], first: int, steps: int
+) -> Float32[np.ndarray, "*batch steps 2"]:
+    """What silero-vad says of both halves of steps, as log-odds of the order of one.
+
+    Args:
+        probabilities: of its chunks, from the first one on.
+        first: number of the first step that is asked for.
+        steps: how many are; after the last chunk, its word holds.
+    """
+    middles = (2 * first + np.arange(2 * steps) + 0.5) * (STEP_SAMPLES / 2)
+    at = np.minimum((middles / CHUNK).astype(np.int64), probabilities.shape[-1] - 1)
+    odds = np.clip(probabilities[..., at], LEAST_ODDS, 1 - LEAST_ODDS)
+    logits = np.log(odds / (1 - odds)) / ODDS_SCALE
+    return logits.reshape(*probabilities.shape[:-1], steps, 2).astype(np.float32)
+
+
+class SlidingCounter:
+    """Counts voices in sound that comes in pieces; hears what lies before and after an answer.
+
+    Args:
+        counter: the network.
+        span: steps that are answered at a time, whatever the sizes of the pieces; None: all whose
+            look-ahead has come.
+        before, after: steps that are heard on either side of them.
+        rows: spans that are answered at once.
+    """
+
+    def __init__(
+        self, counter: VoiceCounter, span: int | None, before: int, after: int, rows: int = 1
+    ) -> None:
+        self._counter = counter
+        self._span, self._before, self._after, self._rows = span, before, after, rows
+        self._frames = np.zeros((0, N_MELS), np.float32)
+        self._speech = np.zeros(0, np.float32)  # probabilities of silero-vad
+        self._first = 0  # step of the first frame that is held
+        self._spoken = 0  # step with which the first of these probabilities begins
+        self._answered = 0  # steps
+
+    def push(
+        self, frames: Float32[np.ndarray, "n 64"], speech: Float32[np.ndarray, "chunks"]
+    ) -> Float32[np.ndarray, "answers 4"]:
+        """Take in log-mel frames and silero-vad's probabilities that follow the last ones.
+
+        Returns:
+            Logarithms of the probabilities of none, one, two, three or more voices.
+        """
+        self._frames = np.concatenate([self._frames, frames])
+        self._speech = np.concatenate([self._speech, speech])
+        return self._answer(self._rows)
+
+    def finish(self) -> Float32[np.ndarray, "answers 4"]:
+        """There is no more sound: answer what is left."""
+        stack = self._counter.config.stack
+        if missing := -len(self._frames) % stack:
+            last = self._frames[-1:] if len(self._frames) else np.zeros((1, N_MELS), np.float32)
+            self._frames = np.concatenate([self._frames, np.repeat(last, missing, axis=0)])
+        found = [self._answer(1)]
+        end = self._end()
+        if self._answered < end:
+            found.append(self._hear([(self._answered, end)], end))
+            self._answered = end
+        return np.concatenate(found)
+
+    def _end(self) -> int:
+        """Steps whose frames have come."""
+        return self._first + len(self._frames) // self._counter.config.stack
+
+    def _answer(self, least: int) -> Float32[np.ndarray, "answers 4"]:
+        """Answer whole spans, at least so many at a time."""
+        known = min(self._end(), self._spoken + len(self._speech) * CHUNK // STEP_SAMPLES)
+        span = self._span or max(1, known - self._after - self._answered)
+        ready = (known - self._after - self._answered) // span
+        found = [np.zeros((0, MOST + 1), np.float32)]
+        while ready >= least:
+            count = min(ready, self._rows)
+            spans = [
+                (self._answered + i * span, self._answered + (i + 1) * span) for i in range(count)
+            ]
+            found.append(self._hear(spans, known))
+            self._answered = spans[-1][1]
+            ready -= count
+        self._forget()
+        return np.concatenate(found)
+
+    def _hear(self, spans: list[tuple[int, int]], known: int) -> Float32[np.ndarray, "answers 4"]:
+        answers = []
+        heard = [(max(0, a - self._before), min(known, b + self._after)) for a, b in spans]
+        lengths = {b - a for a, b in heard}
+        for length in sorted(lengths, reverse=True):
+            own = [i for i, (a, b) in enumerate(heard) if b - a == length]
+            logits = self._ask([heard[i] for i in own])
+            each = self._counter.config.answers
+            for row, i in zip(logits, own, strict=True):
+                begin = (spans[i][0] - heard[i][0]) * each
+                answers.append((i, row[begin : begin + (spans[i][1] - spans[i][0]) * each]))
+        return np.concatenate([row for _, row in sorted(answers, key=lambda pair: pair[0])])
+
+    @torch.inference_mode()
+    def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 4"]:
+        stack = self._counter.config.stack
+        mel = np.stack(
+            [
+                self._frames[(a - self._first) * stack : (b - self._first) * stack]
+                for a, b in stretches
+            ]
+        )
+        hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
+        device = self._counter.mean.device
+        logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
+        return logits.log_softmax(dim=-1).cpu().numpy()
+
+    def _forget(self) -> None:
+        """Let go of what no further answer hears."""
+        first = max(self._first, self._answered - self._before)
+        self._frames = self._frames[(first - self._first) * self._counter.config.stack :]
+        self._first = first
+        spoken = first - first % WHOLE_STEPS
+        self._speech = self._speech[(spoken - self._spoken) * STEP_SAMPLES // CHUNK :]
+        self._spoken = spoken
+
+
+class Ears:
+    """How many speak in sound that comes in pieces, brought to a common level before.
+
+    Args:
+        counter: the network.
+        span, before, after, rows: as of `SlidingCounter`.
+        share: of silero-vad's odds of speech.
+    """
+
+    def __init__(
+        self,
+        counter: VoiceCounter,
+        span: int | None,
+        before: int,
+        after: int,
+        rows: int = 1,
+        share: float = SHARE,
+    ) -> None:
+        self._share = share
+        self._gains = [np.float32(10 ** (level / 20)) for level in LEVELS]
+        self._silero = [SileroNetwork() for _ in LEVELS]
+        self._mel = [LogMelStream() for _ in LEVELS]
+        self._sliding = [SlidingCounter(counter, span, before, after, rows) for _ in LEVELS]
+        self._said = np.zeros((len(LEVELS), 0), np.float32)  # by silero-vad, from `_first` on
+        self._first = 0  # step of the first of these probabilities
+        self._answered = 0  # steps
+
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "answers 4"]:
+        """Hear the chunks that follow those of the last call.
+
+        Returns:
+            Probabilities of none, one, two, three or more voices in the instants that follow those
+            of the last call, and whose look-ahead has come.
+        """
+        levelled = [np.clip(chunks, -1, 1) * gain for gain in self._gains]
+        said = np.stack([f(x) for f, x in zip(self._silero, levelled, strict=True)])
+        self._said = np.concatenate([self._said, said], axis=1)
+        frames = [f.push(x.reshape(-1)) for f, x in zip(self._mel, levelled, strict=True)]
+        return self._pooled([f.push(*x) for f, *x in zip(self._sliding, frames, said, strict=True)])
+
+    def finish(self) -> Float32[np.ndarray, "answers 4"]:
+        """There is no more sound: answer what is left."""
+        nothing = np.zeros(0, np.float32)
+        heard = []
+        for mel, sliding in zip(self._mel, self._sliding, strict=True):
+            heard.append(np.concatenate([sliding.push(mel.finish(), nothing), sliding.finish()]))
+        return self._pooled(heard)
+
+    def _pooled(
+        self, heard: list[Float32[np.ndarray, "answers 4"]]
+    ) -> Float32[np.ndarray, "answers 4"]:
+        """The mean of the answers at all levels, with silero-vad's share of it."""
+        logits = np.mean(heard, axis=0)
+        if not len(logits):
+            return logits
+        steps = len(logits) // 2
+        hints = hints_of(self._said, self._answered - self._first, steps)  # (levels, steps, 2)
+        odds = hints.mean(axis=0).ravel() * ODDS_SCALE
+        logits[:, 0] -= self._share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
+        self._answered += steps
+        first = self._answered - self._answered % WHOLE_STEPS
+        self._said = self._said[:, (first - self._first) * STEP_SAMPLES // CHUNK :]
+        self._first = first
+        return softmax(logits, axis=1)
