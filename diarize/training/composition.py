@@ -160,8 +160,20 @@ def fit_composition(
     compose = fit.compose.eval().requires_grad_(False)
     fitted = Fitted(network.name, sha256(network), fit.place(), compose, Knowledge())
     known = measured(ForeignEncoder(network, fitted, device), _some(voices), Knowledge())
-    likeness = fitted_likeness(list(_hearings(seen, voices, fit.place())), known.likeness)
-    return replace(fitted, knowledge=replace(known, likeness=likeness))
+    hearings = list(_hearings(seen, voices, fit.place()))
+    scatter = replace(known.scatter, variance=scattered(hearings), alike=None)
+    likeness = fitted_likeness(hearings, known.likeness)
+    return replace(fitted, knowledge=replace(known, scatter=scatter, likeness=likeness))
+
+
+def scattered(hearings: Sequence[Hearing]) -> float:
+    """Mean squared distance from their centroid of windows of one voice, heard in one place.
+
+    The windows are as in conversations, in rooms and noise: nothing has to be concluded from clean
+    ones, as `measured` does. (For Resemblyzer that says 0.73, this 0.38; in conversations of dev-a
+    0.33 counts speakers best.)
+    """
+    return float(np.mean([h.vectors.var(axis=0, ddof=1).sum() for h in hearings]))
 
 
 def _voices(recipe: CompositionRecipe, hook: Hook | None) -> Voices:
