@@ -16,6 +16,7 @@ from diarize.activity.counts import Activity, Hook
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
+from diarize.audio.bandwidth import is_narrow
 from diarize.audio.recording import Source
 from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
@@ -37,7 +38,7 @@ from diarize.voices.voiceprints import (
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-    from diarize.embedding import CompositionalEmbedding, Knowledge
+    from diarize.embedding import Knowledge, SpeakerEncoder
     from diarize.embedding.windows import Embedded
     from diarize.scatter import Likeness
 
@@ -67,7 +68,7 @@ class Diarizer:
             which hears also how many speak.
         counts: whether the decoding is told how many were heard at each instant; by our network,
             whoever says where there is speech.
-        model: name of a shipped model, or path of a weights file.
+        model: name of a shipped model, or path of a weights file or of an ONNX file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
         window, step: length of the windows that are clustered and distance between two, seconds;
@@ -95,7 +96,7 @@ class Diarizer:
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
     known_threshold: float | None = None
     cache: Cache | None = None
-    _loaded: dict[tuple[str, str], tuple[CompositionalEmbedding, str]] = field(
+    _loaded: dict[tuple[str, str], tuple[SpeakerEncoder, str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -137,14 +138,14 @@ class Diarizer:
 
     @property
     def model_sha256(self) -> str:
-        """The weights file, named by its content.
+        """The weights, named by their content.
 
         Raises:
             InputError: there is no such model.
         """
-        from diarize.embedding.weights import find_model, sha256
+        from diarize.embedding.encoders import identity
 
-        return sha256(find_model(self.model))
+        return identity(self.model)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -174,8 +175,8 @@ class Diarizer:
                 _require_within(name, seconds, limits)
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
-        nothing = np.zeros((0, model.config.dim), np.float32)
-        self._estimator(model).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+        nothing = np.zeros((0, model.dim), np.float32)
+        self._estimator(model, narrow=False).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
 
     def diarize(
         self,
@@ -280,6 +281,7 @@ class Diarizer:
             unheard_cells=unheard_cells,
             unheard=of_unheard,
             device=device,
+            narrow=is_narrow(recording),
         )
         look("embedding", embedded)
         return embedded
@@ -291,7 +293,7 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        estimator = self._estimator(self._model()[0])
+        estimator = self._estimator(self._model()[0], embedded.narrow)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
             return estimator.fit(embedded.fine, truth), []
@@ -328,14 +330,15 @@ class Diarizer:
         beyond = embedded.unheard_cells, embedded.unheard
         return decode_corrected(found, told, *beyond, self.timeline, least, most), matched
 
-    def _model(self) -> tuple[CompositionalEmbedding, str]:
+    def _model(self) -> tuple[SpeakerEncoder, str]:
         """The model and what it runs on, loaded once for all recordings."""
         key = (str(self.model), self.device)
         if key not in self._loaded:
-            from diarize.embedding import load_model, pick_device
+            from diarize.embedding import load_encoder, pick_device
 
             device = pick_device(self.device)
-            self._loaded = {key: (load_model(self.model, device), device)}
+            model = load_encoder(self.model, device)
+            self._loaded = {key: (model, "cpu" if model.on_cpu else device)}
         return self._loaded[key]
 
     @property
@@ -344,7 +347,8 @@ class Diarizer:
 
         return NetworkActivity() if self.activity is None else self.activity
 
-    def _estimator(self, model: CompositionalEmbedding) -> Any:
+    def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:
+        scatter = model.knowledge.scatter
         return clustering.make(
             self.backend,
             n_speakers=self.n_speakers,
@@ -352,7 +356,7 @@ class Diarizer:
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
             compose=model.compose,
-            scatter=model.knowledge.scatter,
+            scatter=replace(scatter, alike=None) if narrow else scatter,
             random_state=self.seed,
             **self.params,
         )

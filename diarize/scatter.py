@@ -48,6 +48,8 @@ class Scatter:
         most_rows: rows that are believed at most. Beyond them a recording says no more about how
             alike two halves of one voice are, and a speaker must hold a share of it, however long
             it is. None: all are.
+        alike: cosine of two centroids from which on they are one speaker's. None: however near they
+            are, they may be two.
         axes: for clusterings that work in few dimensions; None: they are not known.
     """
 
@@ -55,12 +57,15 @@ class Scatter:
     dimension: float
     rows_per_observation: float = 1.0
     most_rows: int | None = None
+    alike: float | None = None
     axes: Axes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         numbers = (self.variance, self.dimension, self.rows_per_observation, self.most_rows or 1)
         if not all(0 < number < np.inf for number in numbers):
             raise ValueError(f"numbers of a scatter must be finite and above 0, got {numbers}")
+        if self.alike is not None and not -1 <= self.alike <= 1:
+            raise ValueError(f"alike is a cosine, got {self.alike}")
 
 
 @dataclass(frozen=True)

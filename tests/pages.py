@@ -67,9 +67,25 @@ def furnish(folder: Path, repo_root: Path, talk: Path) -> None:
     subtitle = "1\n00:00:01,500 --> 00:00:04,000\nGood morning.\n"
     (folder / "transcript.srt").write_text(subtitle)
     (folder / "mine.toml").write_text("")  # what the shell writes there
+    _write_networks(folder)
     np.savez(folder / "vectors.npz", embeddings=np.random.default_rng(0).normal(size=(20, 4)))
     sets = ", ".join(["[0]", "[1]", "[0, 1]", "[]"] * 5)
     (folder / "sets.json").write_text(f'{{"sets": [{sets}]}}')
+
+
+def _write_networks(folder: Path) -> None:
+    """An encoder that has learned nothing, with a g that has not either, and ears."""
+    from diarize.embedding import Knowledge
+    from diarize.embedding.fitted import Fitted, Place, save_fitted
+    from diarize.embedding.model import Composition
+    from diarize.embedding.weights import sha256
+
+    from .networks import DIM, PYANNOTE, SAMPLES, SEGMENTATION, write
+
+    path = write(folder / "encoder.onnx", SAMPLES)
+    g = Fitted(path.name, sha256(path), Place.unchanged(DIM), Composition(DIM), Knowledge())
+    save_fitted(g, path.with_suffix(".safetensors"))
+    write(folder / "ears.onnx", SEGMENTATION, PYANNOTE)
 
 
 def _write_m4a(path: Path, samples: np.ndarray) -> None:

@@ -22,17 +22,12 @@ from diarize.scatter import Likeness
 from diarize.storage.cache import Cache
 from diarize.voices.voiceprints import Voiceprints
 
+from .making import turns_of
+
 
 @pytest.fixture
 def diarizer(tiny_weights: Path) -> Diarizer:
     return Diarizer(model=tiny_weights, activity=whole, device="cpu")
-
-
-def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
-    return [
-        (round(segment.start, 3), round(segment.end, 3), label)
-        for segment, _, label in annotation.itertracks(yield_label=True)
-    ]
 
 
 def test_any_source(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None:
@@ -47,7 +42,7 @@ def test_any_source(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None
         for source in of_that_name:
             annotation = diarizer(source)
             assert annotation.uri == uri
-            assert turns(annotation) == [(0.0, 1.0, "SPEAKER_00")]
+            assert turns_of(annotation) == [(0.0, 1.0, "SPEAKER_00")]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +65,7 @@ def test_the_number_of_speakers_can_be_bound(diarizer: Diarizer, talk: Path, bac
 
 def test_speakers_are_named_in_order_of_appearance(diarizer: Diarizer, talk: Path) -> None:
     diarizer.n_speakers = 3
-    found = turns(diarizer(talk))
+    found = turns_of(diarizer(talk))
     first = {label: begin for begin, _, label in reversed(found)}
     assert sorted(first, key=first.__getitem__) == sorted(first)
 
@@ -98,7 +93,7 @@ def test_no_speech(diarizer: Diarizer, talk: Path) -> None:
         diarizer.backend, diarizer.n_speakers = backend, 2
         diarizer.activity = np.zeros((0, 2))
         found = diarizer.diarize(talk, reference=Annotation())
-        assert (turns(found.annotation), found.windows) == ([], 0)
+        assert (turns_of(found.annotation), found.windows) == ([], 0)
         assert found.notes == ("no speech found",)
 
 
@@ -157,7 +152,7 @@ def test_the_oracle(diarizer: Diarizer, talk: Path) -> None:
     diarizer.backend = "oracle"
     assert diarizer.needs_reference
     diarizer.activity = np.array([[1.0, 9.0]])
-    assert turns(diarizer(talk, reference=reference)) == [
+    assert turns_of(diarizer(talk, reference=reference)) == [
         (1.0, 6.0, "SPEAKER_00"), (5.0, 9.0, "SPEAKER_01")
     ]  # fmt: skip
     with pytest.raises(InputError, match="needs the true turns: give a reference"):
@@ -191,7 +186,7 @@ def test_a_reference_changes_nothing_elsewhere(diarizer: Diarizer, talk: Path) -
     reference = Annotation()
     reference[Segment(1, 6)] = "x"
     assert not diarizer.needs_reference
-    assert turns(diarizer(talk, reference=reference)) == turns(diarizer(talk))
+    assert turns_of(diarizer(talk, reference=reference)) == turns_of(diarizer(talk))
 
 
 @pytest.mark.parametrize(
@@ -272,18 +267,18 @@ def test_a_cache_saves_the_front_end_and_changes_nothing(
     plain = Diarizer(model=tiny_weights, device="cpu")
     kept = replace(plain, cache=Cache(tmp_path))
     whole_file = open_recording(talk, end=6.0)
-    expected = turns(plain(whole_file))
+    expected = turns_of(plain(whole_file))
 
     def embeds(diarizer: Diarizer, audio: Any) -> bool:
         steps: list[str] = []
-        found = turns(diarizer(audio, lambda step, done, total: steps.append(step)))
+        found = turns_of(diarizer(audio, lambda step, done, total: steps.append(step)))
         if audio is whole_file and diarizer.backend == "ckm" and diarizer.step is None:
             assert found == expected
         return "embedding" in steps
 
     assert embeds(kept, whole_file) and not embeds(kept, whole_file)
     other = replace(kept, backend="ac")
-    assert turns(other(whole_file)) == turns(replace(plain, backend="ac")(whole_file))
+    assert turns_of(other(whole_file)) == turns_of(replace(plain, backend="ac")(whole_file))
     assert not embeds(other, whole_file)
     # Another part, another step, other sound or another model is another matter.
     assert embeds(kept, open_recording(talk, end=5.0))

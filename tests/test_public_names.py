@@ -17,8 +17,8 @@ PUBLIC = {
     "diarize.clustering.dpgmm": "DPGMM NIW",
     "diarize.corrections": "Claim Corrections Kind",
     "diarize.embedding": (
-        "CompositionalEmbedding EmbeddingConfig Knowledge embed_windows find_model load_model "
-        "pick_device place_windows save_model"
+        "CompositionalEmbedding EmbeddingConfig Knowledge SpeakerEncoder embed_windows find_model "
+        "load_encoder load_model pick_device place_windows save_model"
     ),
     "diarize.formats": (
         "FORMATS Format format_of json_text load_annotations read_rttm read_turns read_uem "

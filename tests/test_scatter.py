@@ -22,3 +22,10 @@ def test_axes_fit_each_other() -> None:
             Axes(**{**good, name: value})
     with pytest.raises(ValueError, match="not finite"):
         Axes(**{**good, "total": np.full((2, 2), np.nan)})
+
+
+def test_alike_is_a_cosine() -> None:
+    assert Scatter(0.4, 3.0, alike=-0.5).alike == -0.5
+    for value in (1.5, float("nan")):
+        with pytest.raises(ValueError, match="alike is a cosine"):
+            Scatter(0.4, 3.0, alike=value)

@@ -9,6 +9,7 @@ from jaxtyping import Float64
 
 from diarize.activity.counts import Activity, Heard, Hook
 from diarize.activity.regions import clip_regions
+from diarize.activity.segmentation import SegmentationActivity
 from diarize.activity.silero import SileroActivity
 from diarize.audio import Recording
 from diarize.storage.cache import Cache, cache_key
@@ -26,8 +27,9 @@ def hear(
     Args:
         recording: in which.
         activity: where there is speech: a callable of a recording and a hook, or regions, seconds.
-        counts: whether how many speak is asked for; our network says it, whoever found speech.
-        cache: where what our network and silero-vad find is kept; None: nowhere.
+        counts: whether how many speak is asked for; our network says it, unless who found speech
+            has said it.
+        cache: where what a network or silero-vad finds is kept; None: nowhere.
         hook: told progress.
 
     Raises:
@@ -36,7 +38,8 @@ def hear(
     from diarize.activity.network import NetworkActivity
 
     def listen(activity: Activity) -> Heard:
-        if cache is None or not isinstance(activity, NetworkActivity | SileroActivity):
+        known = NetworkActivity | SegmentationActivity | SileroActivity
+        if cache is None or not isinstance(activity, known):
             return Heard.of(activity(recording, hook))
         key = cache_key("heard", recording.sha256(), activity.identity)
         made = cache.kept_all(key, "regions", lambda: Heard.of(activity(recording, hook)).arrays())

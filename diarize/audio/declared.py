@@ -6,14 +6,13 @@ cut off would be taken for a whole one.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import struct
 from dataclasses import dataclass
 from typing import Any
 
-from diarize.audio.inputs import SeekableFile
+from diarize.audio.inputs import PlacedBytes, SeekableFile
 
 _MOST_CHUNKS = 10_000  # in front of the sound; more is no recording
 _NEAR = 1 << 16  # bytes
@@ -100,7 +99,7 @@ def open_end(file: SeekableFile) -> int | None:
     return begin - 4
 
 
-class OpenEnded(io.RawIOBase):
+class OpenEnded(PlacedBytes):
     """A wav file whose length of sound reads as libsndfile expects it where it is not known.
 
     Args:
@@ -109,24 +108,9 @@ class OpenEnded(io.RawIOBase):
     """
 
     def __init__(self, file: SeekableFile, place: int) -> None:
+        super().__init__(file.seek(0, os.SEEK_END))
         self._file = file
         self._place = place
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        if whence == os.SEEK_CUR:
-            offset, whence = self._position + offset, os.SEEK_SET
-        self._position = self._file.seek(offset, whence)
-        return self._position
 
     def readinto(self, buffer: Any) -> int:
         self._file.seek(self._position)
@@ -134,9 +118,7 @@ class OpenEnded(io.RawIOBase):
         for n in range(4):
             if 0 <= self._place + n - self._position < len(data):
                 data[self._place + n - self._position] = 0xFF
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+        return self.handed(data, buffer)
 
 
 def _find_chunk(file: SeekableFile, head: bytes) -> tuple[int, int] | None:

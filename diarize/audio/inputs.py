@@ -35,21 +35,16 @@ class SeekableFile(BinaryFile, Protocol):
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
 
 
-class ByteView(io.RawIOBase):
-    """A file seen through a position of its own.
+class PlacedBytes(io.RawIOBase):
+    """Bytes that are read at a position of their own.
 
-    Several views of one file can be read in turn, by several threads. A failing read is kept in
-    `failure` and looks like the end of the file: decoders call back from C, where an exception
-    would be lost.
+    Args:
+        size: of all of them; a position may lie behind.
     """
 
-    def __init__(self, file: Any, size: int, lock: threading.Lock, *, owned: bool) -> None:
-        self._file = file
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._lock = lock
-        self._owned = owned
         self._position = 0
-        self.failure: Exception | None = None
 
     def readable(self) -> bool:
         return True
@@ -65,6 +60,28 @@ class ByteView(io.RawIOBase):
         self._position = max(0, origin + offset)
         return self._position
 
+    def handed(self, data: bytes | bytearray, buffer: Any) -> int:
+        """Put what was read at the position into the buffer, and go behind it."""
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+class ByteView(PlacedBytes):
+    """A file seen through a position of its own.
+
+    Several views of one file can be read in turn, by several threads. A failing read is kept in
+    `failure` and looks like the end of the file: decoders call back from C, where an exception
+    would be lost.
+    """
+
+    def __init__(self, file: Any, size: int, lock: threading.Lock, *, owned: bool) -> None:
+        super().__init__(size)
+        self._file = file
+        self._lock = lock
+        self._owned = owned
+        self.failure: Exception | None = None
+
     def readinto(self, buffer: Any) -> int:
         try:
             with self._lock:
@@ -73,9 +90,7 @@ class ByteView(io.RawIOBase):
         except (OSError, ValueError) as error:  # ValueError: the file was closed meanwhile
             self.failure = error
             return 0
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+        return self.handed(data, buffer)
 
     def close(self) -> None:
         if self._owned and not self.closed:

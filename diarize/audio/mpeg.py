@@ -10,12 +10,11 @@ the decoder is given clean frames behind a count that is right.
 from __future__ import annotations
 
 import bisect
-import io
 import os
 from dataclasses import dataclass
 from typing import Any
 
-from diarize.audio.inputs import SeekableFile
+from diarize.audio.inputs import PlacedBytes, SeekableFile
 
 # Bit rates in kbit/s by index 1..14 (ISO 11172-3 and 13818-3, table of the bit rate index).
 _BIT_RATES = {
@@ -142,12 +141,11 @@ def find_frames(file: SeekableFile) -> MpegFrames | None:
     )
 
 
-class CleanMpeg(io.RawIOBase):
+class CleanMpeg(PlacedBytes):
     """The clean frames of an MPEG audio file as a file, with a count that is right."""
 
     def __init__(self, file: SeekableFile, frames: MpegFrames) -> None:
         self._file = file
-        self._position = 0
         spans = list(frames.spans)
         self._prefix = b""
         if frames.header.layer == 3 and frames.announced != frames.n_frames:
@@ -158,20 +156,7 @@ class CleanMpeg(io.RawIOBase):
         self._starts = [len(self._prefix)]  # where in this file each span begins
         for _, length in spans:
             self._starts.append(self._starts[-1] + length)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._starts[-1]}
-        self._position = max(0, origin[whence] + offset)
-        return self._position
+        super().__init__(self._starts[-1])
 
     def readinto(self, buffer: Any) -> int:
         if self._position < len(self._prefix):
@@ -184,9 +169,7 @@ class CleanMpeg(io.RawIOBase):
             inside = self._position - self._starts[span]
             self._file.seek(offset + inside)
             data = self._file.read(min(len(buffer), length - inside)) or b""
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+        return self.handed(data, buffer)
 
 
 class _Reader:

@@ -33,6 +33,7 @@ from diarize.cli import (
     report,
     run,
     score,
+    serve,
     simulate,
     stream,
     train,
@@ -53,6 +54,7 @@ app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options"
 )
 for command in (
     stream.stream,
+    serve.serve,
     score.score,
     convert.convert,
     label.label,

@@ -1,4 +1,4 @@
-"""`diarize info`: what is installed, what it runs on, which models there are."""
+"""`diarize info`: what is installed, what it runs on, which models there are, what a file is."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from diarize.cli.options import flag, option
+from diarize.cli.options import argument, flag, option
 from diarize.storage.version import __version__
 
 # What the results depend on; by the names of the package index.
 _PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn", "librosa", "soundfile", "soxr", "silero-vad",
-    "pyannote.core", "safetensors", "av", "torchaudio", "sounddevice", "matplotlib",
+    "pyannote.core", "safetensors", "av", "onnxruntime", "kaldi-native-fbank", "torchaudio",
+    "sounddevice", "matplotlib",
 )  # fmt: skip
 
 
 def info(
+    file: str | None = argument(
+        None, "FILE|NAME", "Tell what this model or network is, instead.", show_default="none"
+    ),
     cache: Path | None = option(
         None,
         "DIR",
@@ -29,16 +33,24 @@ def info(
     ),
     as_json: bool = flag("--json", "As one object."),
 ) -> None:
-    """Print versions, devices, threads, shipped models, and the size of a cache."""
-    found = collect(cache)
-    if as_json:
-        print(json.dumps(found, indent=2))
-        return
+    """Print versions, devices, threads, shipped models, the size of a cache; or what a file is."""
     from rich.table import Table
 
     from diarize.cli.tables import print_table
 
     table = Table(show_header=False)
+    if file is not None:
+        from diarize.embedding.about import about
+
+        told = about(file)
+        for name, value in told.items():
+            table.add_row(name, str(value))
+        print(json.dumps(told, indent=2)) if as_json else print_table(table)
+        return
+    found = collect(cache)
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
     for name in ("diarize", "python", "platform"):
         table.add_row(name, found[name])
     for name, version in found["packages"].items():

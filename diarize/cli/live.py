@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
@@ -12,6 +14,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from diarize.streaming.listening import JsonLines, RttmLines, Sink
+
 if TYPE_CHECKING:
     from diarize.streaming import Turn
 
@@ -20,6 +24,15 @@ NOW = 0.5  # seconds before the end of what is decided that count as now
 PER_SECOND = 8  # pictures, at most
 LEAST_COLUMNS, MOST_COLUMNS = 10, 120  # of the timeline
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
+
+
+def make_sink(format: str | None, uri: str) -> contextlib.AbstractContextManager[Sink]:
+    """What `--format` asks for; without it, a live view on a terminal and else JSON lines."""
+    if format == "rttm":
+        return contextlib.nullcontext(RttmLines(uri))
+    if format is None and sys.stdout is not None and sys.stdout.isatty():
+        return LiveView(Console(), uri)
+    return contextlib.nullcontext(JsonLines())
 
 
 class LiveView:
@@ -72,6 +85,17 @@ class LiveView:
         if not 0 <= heard - self._drawn < 1 / PER_SECOND:
             self._drawn = heard
             self._live.refresh()
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Two names that became one have one row."""
+        for gone, stays in names.items():
+            self._seconds[stays] = self._seconds.get(stays, 0.0) + self._seconds.pop(gone, 0.0)
+            self._recent = deque(
+                turn._replace(
+                    speakers=tuple(sorted({stays if n == gone else n for n in turn.speakers}))
+                )
+                for turn in self._recent
+            )
 
     def picture(self) -> RenderableType:
         """A line on the present, and a row for each speaker."""

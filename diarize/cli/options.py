@@ -41,7 +41,10 @@ MaxSetSizeOption = Annotated[
 ]
 
 ModelOption = Annotated[
-    str, typer.Option(metavar="NAME|PATH", help="Embedding: a shipped one, or a weights file.")
+    str,
+    typer.Option(
+        metavar="NAME|PATH", help="Embedding: a shipped one, a weights file, or an ONNX file."
+    ),
 ]
 
 DeviceOption = Annotated[
@@ -49,6 +52,17 @@ DeviceOption = Annotated[
 ]
 
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")]
+
+VadThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Probability from which on it is speech.",
+        min=0.0,
+        max=1.0,
+        show_default="network, FILE.onnx 0.5, silero 0.1",
+    ),
+]
 
 ExclusiveOption = Annotated[
     bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     from diarize.activity import NetworkActivity, SileroActivity
     from diarize.activity.counts import Activity
+    from diarize.activity.segmentation import SegmentationActivity
     from diarize.batch import Job, Work
     from diarize.pipeline import Diarizer
 
@@ -98,7 +99,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         or given.export_speakers
         or given.reference
         or given.corrections
-        or given.vad not in {"network", "silero", "none"}
+        or not (given.vad in {"network", "silero", "none"} or _is_network(given.vad))
     )
     if told_by_name:
         require_distinct(jobs, "which of them a name means cannot be told")
@@ -171,13 +172,25 @@ def _diarizer(context: Context, given: RunOptions, activity: Activity) -> Diariz
     )
 
 
-def _detector(given: RunOptions) -> NetworkActivity | SileroActivity:
+def _detector(given: RunOptions) -> NetworkActivity | SegmentationActivity | SileroActivity:
     """What detects speech; where that is told, what hears the clips of known voices."""
     from diarize.activity import NetworkActivity, SileroActivity
+    from diarize.embedding import pick_device
 
-    kind = SileroActivity if given.vad == "silero" else NetworkActivity
-    least = kind().threshold if given.vad_threshold is None else given.vad_threshold
-    return kind(threshold=least, min_speech=given.min_speech, min_silence=given.min_silence)
+    told: dict[str, Any] = {"min_speech": given.min_speech, "min_silence": given.min_silence}
+    if given.vad_threshold is not None:
+        told["threshold"] = given.vad_threshold
+    if _is_network(given.vad):
+        from diarize.activity.segmentation import SegmentationActivity
+
+        own = SegmentationActivity(model=given.vad, device=pick_device(given.device), **told)
+        own.prepare()
+        return own
+    return SileroActivity(**told) if given.vad == "silero" else NetworkActivity(**told)
+
+
+def _is_network(vad: str) -> bool:
+    return vad.lower().endswith(".onnx")
 
 
 def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
@@ -185,12 +198,14 @@ def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
     from diarize.activity import whole
     from diarize.batch.told import Turns
 
-    if vad in {"network", "silero"}:
+    if vad in {"network", "silero"} or _is_network(vad):
         return None
     if vad == "none":
         return whole
     if not Path(vad).exists():
-        raise InputError(f"vad {vad}: not network, silero, none or an RTTM file that is there")
+        raise InputError(
+            f"vad {vad}: not network, silero, none, or an RTTM or ONNX file that is there"
+        )
     return Turns.read(Path(vad), sources).speech
 
 

@@ -14,6 +14,7 @@ from diarize.cli.options import (
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
+    VadThresholdOption,
     argument,
     count,
     flag,
@@ -52,26 +53,19 @@ class RunOptions:
     preset: PresetOption = None
     vad: str = option(
         "network",
-        "network|silero|none|FILE.rttm",
-        "Where there is speech: as our network or silero-vad hear it, everywhere, or as a file "
-        "says.",
+        "network|silero|none|FILE.rttm|FILE.onnx",
+        "Where there is speech: as our network or silero-vad hear it, everywhere, as a file says, "
+        "or as pyannote's segmentation hears it, which says how many speak, too.",
     )
-    vad_threshold: float | None = option(
-        None,
-        "P",
-        "Probability from which on it is speech.",
-        min=0.0,
-        max=1.0,
-        show_default="network 0.5, silero 0.1",
-    )
+    vad_threshold: VadThresholdOption = None
     voices: str = option(
         "network",
         "network|none",
-        "Who says how many speak at each instant: our network, or nobody; then --overlap alone "
-        "keeps sets small.",
+        "Who says how many speak at each instant: our network (or --vad FILE.onnx), or nobody; "
+        "then --overlap alone keeps sets small.",
     )
-    min_speech: float = seconds(0.1, "network, silero: shortest stretch of speech.")
-    min_silence: float = seconds(0.2, "network, silero: shortest silence between two stretches.")
+    min_speech: float = seconds(0.1, "Where it is heard: shortest stretch of speech.")
+    min_silence: float = seconds(0.2, "The same: shortest silence between two stretches.")
     window: float | None = option(
         None,
         "SECONDS",

@@ -65,7 +65,7 @@ def simulate(
     from diarize.mixing.acoustics import noises_of
     from diarize.mixing.conversation import ConversationConfig
     from diarize.mixing.corpus import Conversations, write_conversations
-    from diarize.mixing.speech import find_utterances
+    from diarize.mixing.speech import utterances_of
     from diarize.storage.files import require_folder
 
     folders = [*(speech_dir or []), *(speech or [])]
@@ -77,7 +77,7 @@ def simulate(
         if value and not turns:
             raise InputError(f"{name} goes with --turns")
     require_folder(out)
-    utterances = [u for folder in folders for u in find_utterances(folder, split)]
+    utterances = utterances_of(folders, split)
     noises = noises_of(noise or [])
     with progress() as hook:
         maker: Maker

@@ -15,6 +15,7 @@ from diarize.cli.options import (
     MaxSetSizeOption,
     ModelOption,
     SeedOption,
+    VadThresholdOption,
     argument,
     count,
     flag,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from diarize.activity import NetworkActivity, SileroActivity
-    from diarize.cli.sources import Pcm
+    from diarize.streaming.pcm import Pcm
 
 RATE = 16_000  # Hz
 
@@ -91,22 +92,20 @@ def stream(
     min_speakers: int | None = count(None, "Fewest of them.", show_default="1"),
     max_speakers: int | None = count(None, "Most of them.", show_default="20"),
     max_set_size: MaxSetSizeOption = 2,
+    live: str = option(
+        "ckm",
+        "ckm|links",
+        "What finds speakers live: centroids that follow what is heard, or `links`.",
+    ),
     param: list[str] | None = option(
-        None, "NAME=VALUE", "Option of the live clustering, `links`; may repeat.", "-p"
+        None, "NAME=VALUE", "Option of the live clustering; may repeat.", "-p"
     ),
     vad: str = option(
         "network",
         "network|silero",
         "What finds speech: the network, which hears also how many speak, or silero-vad.",
     ),
-    vad_threshold: float | None = option(
-        None,
-        "P",
-        "Probability from which on it is speech.",
-        min=0.0,
-        max=1.0,
-        show_default="network 0.5, silero 0.1",
-    ),
+    vad_threshold: VadThresholdOption = None,
     model: ModelOption = "lstm-compositional",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -115,17 +114,19 @@ def stream(
 
     Writes a line for each stretch of speech, at most --latency after its sound; one that goes on is
     said in pieces. At the end (or every --refine SECONDS) what was heard is clustered anew; lines
-    that are "final" replace what was said before of their time. A last line says which final
-    speaker each live one is. Ctrl-C ends the stream, and what was heard until then is settled.
+    that are "final" replace what was said before of their time. A line with "merged" says which
+    live name turned out to be one with another, the last line which final speaker each live one is.
+    Ctrl-C ends the stream, and what was heard until then is settled.
     """
     from diarize.batch.jobs import name_of
-    from diarize.cli.listening import listen, make_sink
+    from diarize.cli.live import make_sink
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
-    from diarize.cli.sources import Pcm
     from diarize.formats import written_format
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.streaming import StreamingDiarizer
+    from diarize.streaming.listening import listen
+    from diarize.streaming.pcm import Pcm
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
     _check_source(audio, microphone, [name for name, value in given.items() if value is not None])
@@ -142,6 +143,7 @@ def stream(
         RATE if audio != "-" else rate,
         latency=latency,
         max_set_size=max_set_size,
+        live=live,
         params=parse_params(param or [], OWN_OPTIONS),
         refine=refine,
         refine_backend=refine_backend,
@@ -155,7 +157,9 @@ def stream(
         uri="microphone" if microphone else name_of(audio),
     )
     sink = make_sink(format, diarizer.uri)
-    status = listen(diarizer, source(), sink, latency=latency, out=out, endless=microphone)
+    status = listen(
+        diarizer, source(), sink, latency=latency, out=out, endless=microphone, note=note
+    )
     if pcm.left_over:
         note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
     raise typer.Exit(status)
@@ -197,7 +201,7 @@ def _source(
     audio: str, microphone: bool, rate: int, pcm: Pcm, speed: float
 ) -> Callable[[], Iterator[np.ndarray]]:
     """What begins to give sound when it is called, and is known to be there before."""
-    from diarize.cli import sources
+    from diarize.streaming import sources
 
     if microphone:
         return sources.microphone(rate)

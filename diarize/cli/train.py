@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
-# What both trainings take.
+# What several trainings take.
 SPEECH = option(
     ...,
     "DIR",
@@ -28,6 +29,7 @@ DEV_SPLIT = option(
     "Split to report on; the weights that are best there are kept.",
     show_default="none: the last weights",
 )
+POOL = option(None, "CORPUS", "Report corpora that begin so together; may repeat.")
 ROOMS = option(None, "DIR", "Measured responses of rooms.", show_default="synthetic")
 NOISE = option(None, "DIR", "Recordings of noise; may repeat.", show_default="synthetic")
 UNTIL = count(None, "Stop before this step, to go on later.")
@@ -45,9 +47,7 @@ def embedding(
     out: Path = option(..., "DIR", "Voices, checkpoint, model.safetensors go here."),
     split: str | None = SPLIT,
     dev_split: str | None = DEV_SPLIT,
-    pool: list[str] | None = option(
-        None, "CORPUS", "Report corpora that begin so together; may repeat."
-    ),
+    pool: list[str] | None = POOL,
     unlabelled: Path | None = option(None, "DIR", "More single-speaker files, without names."),
     rooms: Path | None = ROOMS,
     noise: list[Path] | None = NOISE,
@@ -116,15 +116,18 @@ def _report(
     step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy], best: int | None
 ) -> None:
     parts = " ".join(f"{name} {value:.3f}" for name, value in loss.items())
-    lines = [f"step {step}: loss {parts}"]
-    for corpus, a in accuracy.items():
-        lines.append(
-            f"  {corpus}: set accuracy {a.all:.3f} (single {a.single:.2f}, pair {a.pair:.2f}); "
-            f"the paper's variant {a.literal:.3f}; mean as g {a.mean:.3f}"
-        )
+    lines = [f"step {step}: loss {parts}", *_accuracies(accuracy)]
     if best is not None:
         lines.append(f"  best so far, and kept: step {best}")
     print("\n".join(lines), flush=True)
+
+
+def _accuracies(accuracy: Mapping[str, SetAccuracy]) -> list[str]:
+    return [
+        f"  {corpus}: set accuracy {a.all:.3f} (single {a.single:.2f}, pair {a.pair:.2f}); "
+        f"the paper's variant {a.literal:.3f}; mean as g {a.mean:.3f}"
+        for corpus, a in accuracy.items()
+    ]
 
 
 @app.command()
@@ -185,6 +188,68 @@ def activity(
             report=_report_counts,
         )
     note(f"weights in {path}")
+
+
+@app.command()
+def composition(
+    model: Path = option(..., "FILE.onnx", "The network whose vectors are composed."),
+    speech: list[Path] = SPEECH,
+    out: Path | None = option(
+        None, "FILE.safetensors", "Where g goes.", show_default="beside the network"
+    ),
+    split: str | None = SPLIT,
+    dev_split: str | None = DEV_SPLIT,
+    pool: list[str] | None = POOL,
+    rooms: Path | None = ROOMS,
+    noise: list[Path] | None = NOISE,
+    max_set_size: int = option(
+        3, "D", "Most voices at one time; 1: the place alone.", min=1, max=3
+    ),
+    batches: int = count(300, "Batches of 144 windows that are made and embedded."),
+    passes: int = count(5, "Passes over all of them."),
+    rate: float = option(1e-3, "R", "Learning rate at the beginning.", min=0.0),
+    workers: int = option(1, "N", "Processes that make mixtures.", min=0),
+    device: str = option("auto", "auto|cpu|cuda", "Where the network runs."),
+    seed: int = option(0, "N", "Of all that is drawn.", min=0),
+) -> None:
+    """Fit g to the vectors of a network of others, which stays as it is, and measure these.
+
+    `--model FILE.onnx` finds FILE.safetensors beside it by itself, in all commands.
+    """
+    from diarize.cli.messages import note
+    from diarize.cli.progress import progress
+    from diarize.embedding.fitted import save_fitted
+    from diarize.storage.files import require_writable
+    from diarize.training.composition import CompositionRecipe, fit_composition
+    from diarize.training.episodes import EpisodeConfig
+
+    path = model.with_suffix(".safetensors") if out is None else out
+    require_writable(path)
+    recipe = CompositionRecipe(
+        network=model,
+        speech=speech,
+        split=split,
+        development=dev_split,
+        pool=pool or [],
+        rooms=rooms,
+        noise=noise or [],
+        batches=batches,
+        passes=passes,
+        rate=rate,
+        max_set_size=max_set_size,
+        episodes=EpisodeConfig.up_to(max_set_size),
+        seed=seed,
+    )
+    with progress() as hook:
+        fitted = fit_composition(
+            recipe, device=device, workers=workers, hook=hook, report=_report_fit
+        )
+    save_fitted(fitted, path)
+    note(f"g in {path}")
+
+
+def _report_fit(done: int, loss: float, accuracy: Mapping[str, SetAccuracy]) -> None:
+    print("\n".join([f"pass {done}: loss {loss:.3f}", *_accuracies(accuracy)]), flush=True)
 
 
 def _report_counts(step: int, loss: float, figures: dict[str, float], best: int | None) -> None:

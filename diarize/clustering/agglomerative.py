@@ -8,12 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import cut, ward_tree
 from diarize.clustering.selection import Criterion

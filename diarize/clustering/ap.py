@@ -10,14 +10,8 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-    check_number,
-    warn_not_converged,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
+from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Float64, Int64
-from scipy.sparse import issparse
+from jaxtyping import Float64, Int64
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from diarize.clustering.checks import (
+    Rows,
+    check_composition,
+    check_integer,
+    check_number,
+    check_rows,
+    check_scatter,
+)
 from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
+from diarize.clustering.geometry import lie_on_sphere, nearest_cosine
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets
-
-Rows = Float[np.ndarray, "n p"]
 
 MAX_SPEAKERS = 20
 """Most speakers looked for when no bound is given; `max_speakers` may be larger."""
@@ -28,12 +33,6 @@ MOST_SETS = 5000
 """Most sets of speakers looked at: time and memory grow with their number."""
 
 BOUNDS = ("n_speakers", "min_speakers", "max_speakers")  # looked at by `SpeakerBounds`
-
-LARGEST = 1e100
-"""Largest value of a row: sums of squares of larger ones may overflow."""
-
-LEAST_SINGLE, MOST_SINGLE = 1e-12, 1e15
-"""Between these lies the largest value of rows that are worked on in float32."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     negative: ClassVar[tuple[str, ...]] = ()
     """Options that may be below 0; a backend checks these by itself."""
 
-    takes_links = False
+    takes_constraints = False
     """Whether `fit` can use `must_link` and `cannot_link`."""
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {}
@@ -167,7 +166,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         """
         rows = check_rows(X)
         for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
-            if links is not None and len(links) and not self.takes_links:
+            if links is not None and len(links) and not self.takes_constraints:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
         self._check_options()
         if self.composes:
@@ -184,6 +183,12 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)
+        alike = self.scatter.alike if self.scatter and lie_on_sphere(rows) else None
+        while alike is not None and bounds.low < len(order := sets.appearance):
+            if self.needs_truth or nearest_cosine(centroids[order]) < alike:
+                break
+            fewer = SpeakerBounds(len(order) - 1, len(order) - 1)
+            sets, centroids = self._fit(rows, y, fewer, generator)
         order = sets.appearance
         self.sets_ = sets.by_first_appearance()
         self.labels_ = self.sets_.labels
@@ -261,84 +266,6 @@ class SampledClusterer(Clusterer):
         ids = everyone.labels[0].astype(np.int64)
         ids[sample] = regions.ids
         return regions.sets[ids], regions.centroids
-
-
-def check_rows(X: Any) -> Rows:
-    """X as float32 (kept, unless squares would leave its range) or float64, shape (n, p), finite.
-
-    Raises:
-        ValueError: X is not a 2-D array of real numbers, has no column, or holds a value that is
-            not finite or above `LARGEST`; the message names the row.
-        TypeError: X holds objects that are no numbers.
-    """
-    if issparse(X):
-        raise ValueError("X is sparse, but dense data is required: give X.toarray()")
-    rows = np.asarray(X)
-    if rows.ndim != 2:
-        raise ValueError(f"X must be a 2-D array (rows, dimensions), got {rows.ndim}-D")
-    if rows.shape[1] == 0:
-        raise ValueError("X has no columns")
-    if rows.dtype.kind == "O":
-        rows = rows.astype(np.float64)  # scikit-learn wants Python's own TypeError of others
-    if rows.dtype.kind not in "fiub":
-        reason = "Complex data not supported: " if rows.dtype.kind == "c" else ""
-        raise ValueError(f"{reason}X must hold real numbers, got {rows.dtype}")
-    if rows.dtype != np.float32:
-        rows = rows.astype(np.float64)
-    # A sum that is finite says the same of its terms; only others are looked at one by one.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum(dtype=np.float64)
-    if not np.isfinite(total):
-        bad = ~np.isfinite(rows)
-        if bad.any():
-            row = int(np.argmax(bad.any(axis=1)))
-            what = "NaN" if np.isnan(rows[row]).any() else "an infinite value"
-            raise ValueError(f"row {row} of X holds {what}")
-    # The squared distances of float32 rows are float32 too.
-    size = max(-float(rows.min(initial=0)), float(rows.max(initial=0)))
-    if size > LARGEST:
-        row = int(np.argmax((np.abs(rows) > LARGEST).any(axis=1)))
-        raise ValueError(f"row {row} of X holds a value beyond {LARGEST:g}")
-    if rows.dtype == np.float32 and size > 0 and not LEAST_SINGLE < size < MOST_SINGLE:
-        return rows.astype(np.float64)
-    return rows
-
-
-def check_composition(max_set_size: Any, compose: Compose | None) -> None:
-    """Raise ValueError unless sets of that size can be composed."""
-    if max_set_size > 1 and compose is None:
-        raise ValueError(
-            f"max_set_size={max_set_size} needs a composition function: give compose, "
-            "or max_set_size=1"
-        )
-
-
-def check_scatter(scatter: Any, dimension: int) -> None:
-    """Raise ValueError unless it is one of vectors of this dimension, or nothing is known."""
-    if not isinstance(scatter, Scatter | None):
-        raise ValueError(f"scatter must be a Scatter or None, got {scatter!r}")
-    if scatter is not None and scatter.axes is not None:
-        p = len(scatter.axes.mean)
-        if p != dimension:
-            raise ValueError(f"scatter is of vectors of {p} dimensions, but X has {dimension}")
-
-
-def check_integer(name: str, value: Any, least: int = 1) -> None:
-    """Raise ValueError unless the option is an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-
-
-def check_number(name: str, value: Any, least: float = 0.0) -> None:
-    """Raise ValueError unless the option is a finite number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer may be beyond all floating-point numbers
-        number = math.inf
-    if not least <= number < math.inf:
-        raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -11,12 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.checks import Rows
 from diarize.clustering.gcr import GCR, most_base_clusters
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import cut, ward_tree

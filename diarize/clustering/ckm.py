@@ -13,13 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-    warn_not_converged,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
+from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.base import Rows
+from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.memberships import Mixture, SoftClusterer

@@ -14,12 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints
 from diarize.clustering.gcr import GCR
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
@@ -61,7 +57,7 @@ class SpanningForest(SampledClusterer):
     count_penalty: float = 1.0
     sample_size: int | None = 2_000
 
-    takes_links = True
+    takes_constraints = True
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "epsilon": (0.05, 0.02, 0.1, 0.2),

@@ -11,13 +11,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from sklearn.base import clone
 
-from diarize.clustering.base import (
-    MOST_SETS,
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-)
+from diarize.clustering.base import MOST_SETS, Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.checks import Rows
 from diarize.clustering.composition import (
     Compose,
     compose_sets,

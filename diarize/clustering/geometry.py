@@ -28,3 +28,10 @@ def lie_on_sphere(rows: Float[np.ndarray, "n p"]) -> bool:
     """Are all rows unit vectors, up to the rounding of half precision?"""
     lengths = np.sqrt(np.einsum("np,np->n", rows, rows))
     return len(rows) > 0 and bool((np.abs(lengths - 1) < UNIT_TOLERANCE).all())
+
+
+def nearest_cosine(rows: Float64[np.ndarray, "n p"]) -> float:
+    """The largest cosine of two of the rows; -1 where there are fewer."""
+    unit = to_sphere(rows)
+    cosines = unit @ unit.T
+    return float(cosines[np.triu_indices(len(rows), 1)].max(initial=-1.0))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 from sklearn.exceptions import ConvergenceWarning
 
-from diarize.clustering.base import Rows
+from diarize.clustering.checks import Rows
 from diarize.clustering.memberships import Mixture, SoftClusterer
 
 COVARIANCES = ("full", "tied", "diag", "spherical")

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from diarize.clustering.base import (
-    Clusterer,
-    Rows,
-    SpeakerBounds,
-    warn_not_converged,
-)
+from diarize.clustering.base import Clusterer, SpeakerBounds, warn_not_converged
+from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import Clusterer, Rows, SpeakerBounds
+from diarize.clustering.base import Clusterer, SpeakerBounds
+from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.sets import SpeakerSets, to_sphere
 

@@ -19,6 +19,10 @@ units of squared distance:
 
 r being the number of neighbouring rows that count as one observation; of many rows those that the
 scatter believes at most are believed.
+
+One voice that is heard for long falls into groups of its own, by what is said and how: groups that
+are tight and lie apart, but near. While the nearest two of the centroids found are `alike`,
+whatever the backend, the rows are clustered anew into one speaker fewer (`Clusterer.fit`).
 """
 
 from __future__ import annotations

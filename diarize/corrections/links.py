@@ -65,7 +65,7 @@ def relink(
     from sklearn.base import clone
 
     must, cannot = window_links(corrections, windows)
-    if not estimator.takes_links or not (len(must) or len(cannot)):
+    if not estimator.takes_constraints or not (len(must) or len(cannot)):
         return estimator.speakers(), dict(names)
     again = clone(estimator).fit(vectors, must_link=must, cannot_link=cannot)
     pairs = estimator.sets_.matched(again.sets_).items()

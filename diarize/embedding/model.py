@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float32, Float64
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, normalize
 
+from diarize.embedding.encoder import Rows, mfcc_rows
 from diarize.embedding.knowledge import Knowledge
 from diarize.features import N_COEFFICIENTS
 
@@ -169,6 +170,27 @@ class CompositionalEmbedding(nn.Module):
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows: f."""
         return self.encode(features)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the vectors."""
+        return self.config.dim
+
+    @property
+    def rows(self) -> Rows:
+        """How f hears."""
+        return mfcc_rows(self.config.stack)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether several threads do well to embed a batch each."""
+        return next(self.parameters()).device.type == "cpu"
+
+    def vectors(self, windows: Float32[np.ndarray, "b rows 32"]) -> Float32[np.ndarray, "b dim"]:
+        """Embed windows that are no tensors yet."""
+        device = next(self.parameters()).device
+        with torch.inference_mode():
+            return self(torch.from_numpy(windows).to(device)).float().cpu().numpy()
 
 
 def compose_triples(

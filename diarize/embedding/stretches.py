@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import open_recording
-from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model, pick_device, sha256
+from diarize.embedding.encoders import identity, load_encoder
+from diarize.embedding.weights import DEFAULT_MODEL, pick_device
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
 from diarize.storage.files import write_npz
@@ -62,19 +63,19 @@ def embed_stretches(
     device: str = "auto",
     hook: Callable[[str, float, float], None] | None = None,
 ) -> Float32[np.ndarray, "n dim"]:
-    """Embed stretches with f; each file is read once.
+    """Embed stretches; each file is read once.
 
     Args:
         stretches: parts of files.
-        model: a shipped model's name, or the path of a weights file.
+        model: a shipped model's name, or the path of a weights file or of an ONNX file.
         device: "auto", "cpu" or "cuda".
         hook: progress, in files.
 
     Raises:
         InputError: a file or model that cannot be used, or a stretch beyond a file's end.
     """
-    network = load_model(model, pick_device(device))
-    vectors = np.zeros((len(stretches), network.config.dim), np.float32)
+    network = load_encoder(model, pick_device(device))
+    vectors = np.zeros((len(stretches), network.dim), np.float32)
     rows: dict[str, list[int]] = {}
     for row, stretch in enumerate(stretches):
         rows.setdefault(stretch.path, []).append(row)
@@ -112,6 +113,6 @@ def write_vectors(
         "start": np.array([s.start for s in stretches], dtype=np.float64),
         "end": np.array(ends, dtype=np.float64),
         "model": np.array(model),
-        "model_sha256": np.array(sha256(find_model(model))),
+        "model_sha256": np.array(identity(model)),
     }
     write_npz(path, arrays)

@@ -14,6 +14,7 @@ from torch import Tensor
 from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
+from diarize.storage.onnx_network import SUFFIX as ONNX
 from diarize.storage.weights import models_folder, require_whole, sealed
 
 SUFFIX = ".safetensors"
@@ -54,7 +55,8 @@ def pick_device(wanted: str) -> str:
 
 def sha256(path: Path) -> str:
     """Name a weights file by its content."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save_model(model: CompositionalEmbedding, path: Path) -> None:
@@ -86,6 +88,8 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
     from safetensors import SafetensorError, safe_open
 
     path = find_model(name)
+    if path.suffix.lower() == ONNX:
+        raise InputError(f"{path}: weights of ours are needed here, not a network of others")
     try:
         require_whole(path)
     except ValueError as error:

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import VoiceCounts
 from diarize.audio import SAMPLE_RATE, Recording
-from diarize.embedding.model import CompositionalEmbedding
-from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples
+from diarize.embedding.encoder import SpeakerEncoder
+from diarize.features import STEP
 from diarize.threads import one_thread, torch_threads
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
-SHORTEST = 0.1  # seconds; a shorter window is widened to this
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Embedded:
         unheard_cells: the time for which windows of speech speak that only corrections know of.
         unheard: vectors of these.
         device: what f ran on.
+        narrow: whether the recording has a narrow band, like a telephone's, in which different
+            voices are more alike.
     """
 
     uri: str
@@ -52,6 +53,7 @@ class Embedded:
     unheard_cells: Float64[np.ndarray, "u 2"]
     unheard: Float32[np.ndarray, "u p"]
     device: str
+    narrow: bool = False
 
 
 def place_windows(
@@ -87,18 +89,18 @@ def place_windows(
 
 
 def embed_windows(
-    model: CompositionalEmbedding,
+    model: SpeakerEncoder,
     recording: Recording,
     windows: Float64[np.ndarray, "n 2"],
     hook: Callable[[str, float, float], None] | None = None,
 ) -> Float32[np.ndarray, "n dim"]:
-    """Embed windows of a recording with f.
+    """Embed windows of a recording.
 
-    Memory holds a block of samples and the frames of the windows in hand, whatever the recording's
+    Memory holds a block of samples and the rows of the windows in hand, whatever the recording's
     length.
 
     Args:
-        model: f and g.
+        model: ours, or a network of others.
         recording: where the sound comes from.
         windows: begin and end of each window, seconds in the recording's time; in any order.
         hook: progress, in seconds of audio.
@@ -106,67 +108,56 @@ def embed_windows(
     Returns:
         Unit vectors, one row for each window. A window beyond the end of the sound is moved back.
     """
-    order = np.argsort(windows[:, 0], kind="stable")
-    stack = model.config.stack
-    frames = frame_ranges(windows[order] - recording.start, stack)
-    longest = int((frames[:, 1] - frames[:, 0]).max(initial=0))
-    vectors = np.zeros((len(windows), model.config.dim), np.float32)
+    order, rows = np.argsort(windows[:, 0], kind="stable"), model.rows
+    ranges = rows.ranges(windows[order] - recording.start)
+    longest = int((ranges[:, 1] - ranges[:, 0]).max(initial=0))
+    vectors = np.zeros((len(windows), model.dim), np.float32)
     with Batches(model, vectors) as batches:
-        held = np.zeros((0, N_COEFFICIENTS), np.float32)
-        first = 0  # number of the first frame that is held
-        rest = np.zeros(0, np.float32)  # samples that the next frame begins with
+        held = rows.none()
+        first = 0  # number of the first row that is held
+        rest = np.zeros(0, np.float32)  # samples that the next row begins with
         done, next_window = 0.0, 0
         for block in recording.blocks(BLOCK_SECONDS):
             rest = np.concatenate([rest, block])
-            new = mfcc(rest)
+            new = rows.make(rest)
             rest = rest[len(new) * STEP :]
             held = np.concatenate([held, new])
             done += len(block) / SAMPLE_RATE
-            while next_window < len(frames) and frames[next_window, 1] <= first + len(held):
-                begin, end = frames[next_window] - first
+            while next_window < len(ranges) and ranges[next_window, 1] <= first + len(held):
+                begin, end = ranges[next_window] - first
                 batches.add(int(order[next_window]), held[begin:end])
                 next_window += 1
-            keep = frames[next_window, 0] if next_window < len(frames) else first + len(held)
+            keep = ranges[next_window, 0] if next_window < len(ranges) else first + len(held)
             drop = min(max(0, int(keep) - longest - first), len(held))
             held, first = held[drop:], first + drop
             if hook:
                 hook("embedding", done, max(done, recording.duration))
-        if len(held) < stack:  # hardly any sound: silence fills the first step
-            held = mfcc(np.pad(rest, (0, n_samples(stack))))
-        for window in range(next_window, len(frames)):
-            begin, end = np.minimum(frames[window] - first, len(held))
-            begin = max(0, min(begin, end - (frames[window, 1] - frames[window, 0])))
-            batches.add(int(order[window]), held[begin:end][: (end - begin) // stack * stack])
+        if len(held) < rows.stack:  # hardly any sound: silence fills the first stack
+            held = rows.make(np.pad(rest, (0, rows.samples(rows.stack))))
+        for window in range(next_window, len(ranges)):
+            begin, end = np.minimum(ranges[window] - first, len(held))
+            begin = max(0, min(begin, end - (ranges[window, 1] - ranges[window, 0])))
+            whole = (end - begin) // rows.stack * rows.stack
+            batches.add(int(order[window]), held[begin:end][:whole])
     return vectors
 
 
-def frame_ranges(windows: Float64[np.ndarray, "n 2"], stack: int) -> Int64[np.ndarray, "n 2"]:
-    """Convert windows in seconds to ranges of frames, a whole number of LSTM steps long."""
-    seconds = np.maximum(windows[:, 1] - windows[:, 0], SHORTEST)
-    steps = np.maximum(1, ((seconds * SAMPLE_RATE - N_FFT) / STEP + 1).astype(np.int64) // stack)
-    middle = windows.mean(axis=1) * SAMPLE_RATE
-    begin = np.round((middle - N_FFT / 2) / STEP - (steps * stack - 1) / 2).astype(np.int64)
-    begin = np.maximum(begin, 0)
-    return np.stack([begin, begin + steps * stack], axis=1)
-
-
 class Batches:
-    """Windows of equal length wait for one another and go through f together.
+    """Windows of equal length wait for one another and go through the encoder together.
 
     On a CPU, each of torch's threads takes a full batch of its own while the next windows are read:
     two threads in one LSTM gain less. Where no batch becomes full, as in live speech, no threads
     are begun. When the block ends, all windows are embedded.
 
     Args:
-        model: f and g.
+        model: ours, or a network of others.
         out: where the vectors go, one row for each window.
     """
 
-    def __init__(self, model: CompositionalEmbedding, out: Float32[np.ndarray, "n dim"]) -> None:
+    def __init__(self, model: SpeakerEncoder, out: Float32[np.ndarray, "n dim"]) -> None:
         self.model, self.out = model, out
-        self.device = next(model.parameters()).device
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
-        self.most = torch_threads() if self.device.type == "cpu" else 1  # batches at a time
+        self.most = torch_threads() if model.on_cpu else 1  # batches at a time
         self.pool: ThreadPoolExecutor | None = None
         self.limits = ExitStack()  # of threads, while there is a pool
         self.running: deque[Future[None]] = deque()
@@ -189,8 +180,8 @@ class Batches:
                 self.pool.shutdown(cancel_futures=True)
             self.limits.close()
 
-    def add(self, row: int, frames: Float32[np.ndarray, "frames coefficients"]) -> None:
-        """Take in the window of a row."""
+    def add(self, row: int, frames: Float32[np.ndarray, "rows ..."]) -> None:
+        """Take in the window whose vector goes into a row of `out`."""
         rows, windows = self.waiting.setdefault(len(frames), ([], []))
         rows.append(row)
         windows.append(frames)
@@ -208,6 +199,4 @@ class Batches:
         self.running.append(pool.submit(self._embed, rows, windows))
 
     def _embed(self, rows: list[int], windows: list[np.ndarray]) -> None:
-        features = torch.from_numpy(np.stack(windows)).to(self.device)
-        with torch.inference_mode():
-            self.out[rows] = self.model(features).float().cpu().numpy()
+        self.out[rows] = self.model.vectors(np.stack(windows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float32
 
-from diarize import clustering
 from diarize.activity.level import CHUNK, as_chunks
 from diarize.activity.network import NetworkActivity
 from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
-from diarize.clustering.links import Links
 from diarize.errors import InputError
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
-from diarize.streaming.cast import Cast
+from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
@@ -27,6 +26,7 @@ from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn
+from diarize.streaming.voices import LiveClustering, LiveLinks
 from diarize.streaming.windows import Cell, Frames, Lane, embed
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
@@ -51,15 +51,17 @@ class StreamingDiarizer:
         rate: of the samples, Hz.
         latency: seconds from sound to what is said of it.
         max_set_size: most speakers at one instant.
-        params: options of the live clustering, `links`.
+        live: what finds speakers live: "ckm", centroids that follow what is heard, or "links".
+        params: options of it.
         refine: every so many seconds, what is older is settled; None: at the end. Where that takes
             longer than so many seconds, the next pass is put off, with a RuntimeWarning at first.
         refine_backend: the clustering that does so.
-        n_speakers, min_speakers, max_speakers: bind what is settled; None: inferred.
+        n_speakers, min_speakers, max_speakers: bind what is settled, and of "ckm" how many can be
+            heard live at most; None: inferred.
         activity: how speech is found; None: `NetworkActivity()`, which hears also how many speak,
             and looks ahead as far as the latency leaves time for, at most half a second.
         timeline: how turns are made of windows.
-        model: name of a shipped model, or path of a weights file.
+        model: name of a shipped model, or path of a weights file or of an ONNX file.
         device: "auto", "cpu" or "cuda".
         seed: of everything that is drawn.
         uri: name of the stream.
@@ -79,6 +81,7 @@ class StreamingDiarizer:
         *,
         latency: float = LATENCY,
         max_set_size: int = 2,
+        live: str = "ckm",
         params: Mapping[str, Any] | None = None,
         refine: float | None = None,
         refine_backend: str = "ckm",
@@ -92,7 +95,7 @@ class StreamingDiarizer:
         seed: int = 0,
         uri: str = "stream",
     ) -> None:
-        from diarize.embedding import load_model, pick_device
+        from diarize.embedding import load_encoder, pick_device
 
         self.uri = uri
         self.options = {
@@ -102,12 +105,13 @@ class StreamingDiarizer:
             "max_set_size": max_set_size,
             "latency": latency,
             "refine": refine,
+            "live": live,
             **dict(params or {}),
         }
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
         self.device = pick_device(device)
-        self._model = load_model(model, self.device)
+        self._model = load_encoder(model, self.device)
         known = self._model.knowledge
         step, fine_step = known.step, known.fine_step
         delay = resampling_delay(self._intake.rate)
@@ -117,32 +121,38 @@ class StreamingDiarizer:
         self._timing = plan(latency, delay, self._activity.slowness + fine_step)
         self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
         self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
-        self._frames = Frames(self._timing.delay + known.window + 2 * step + 1)
-        given = dict(params or {})
+        heard = self._timing.delay + known.window + 2 * step + 1
+        self._frames = Frames(heard, self._model.rows)
         common = {
             "max_set_size": max_set_size,
             "compose": self._model.compose,
             "scatter": known.scatter,
         }
-        self._links: Links = clustering.make("links", **common, **given)
-        # Options that cannot be used are refused now, not with the first window.
-        nothing = np.zeros((0, self._model.config.dim), np.float32)
-        nobody = clustering.make("links", **common, **given).fit(nothing).speakers()
-        self._decoder, self._cast = LiveDecoder(nobody, options), Cast(nobody)
+        dimension = self._model.dim
+        self._live = make_live(
+            live, dimension, common, n_speakers or max_speakers, dict(params or {})
+        )
+        self._decoder = LiveDecoder(dimension, max_set_size, options)
         self._hindsight = Hindsight(
             refine_backend,
-            common | {"random_state": seed} | (given if refine_backend == "links" else {}),
+            common | {"random_state": seed},
             {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
             options,
-            self._model.config.dim,
+            dimension,
             refine,
         )
         self._names: dict[int, str] = {}
+        self._knows = False  # of a speaker
         self._ended = False
         self._annotation: Annotation | None = None
         self._heard = 0  # samples at 16 kHz
         self._began = -math.inf  # seconds on a clock, at the first sound
         self.said = Said()
+
+    @property
+    def rate(self) -> int:
+        """Of the samples, Hz."""
+        return self._intake.rate
 
     @property
     def seconds(self) -> float:
@@ -212,7 +222,7 @@ class StreamingDiarizer:
                 self._count(self._activity.push(as_chunks(rest)))
                 self._frames.push(rest)
             self._count(self._activity.finish(self._heard / SAMPLE_RATE))
-            self._frames.finish(self._model.config.stack)
+            self._frames.finish()
             return said + self._say(math.inf)
 
     def finish(self) -> Annotation:
@@ -227,9 +237,24 @@ class StreamingDiarizer:
             self._annotation = self._final()
         return self._annotation
 
+    @property
+    def merged(self) -> dict[str, str]:
+        """Live names that turned out to be one with another, and that one's."""
+        found = {}
+        became = self._live.became
+        for number, name in self._names.items():
+            last = number
+            while last in became:
+                last = became[last]
+            if last != number and last in self._names:
+                found[name] = self._names[last]
+        return found
+
     def live(self) -> Annotation:
-        """What was said live, as turns."""
-        return annotation_of(self.said.turns, self.uri)
+        """What was said live, as turns; two names that became one are one."""
+        merged = self.merged
+        now = ((b, e, {merged.get(name, name) for name in who}) for b, e, who in self.said.turns)
+        return annotation_of(now, self.uri)
 
     def speaker_map(self) -> dict[str, str | None]:
         """Of each live speaker, the final one that shares most time with it; None: none does."""
@@ -244,7 +269,7 @@ class StreamingDiarizer:
 
     def _shared(self) -> dict[str, dict[str, float]]:
         """Seconds that each live speaker shares with each settled one, where there are any."""
-        live, final = self.live(), self._final()
+        live, final = annotation_of(self.said.turns, self.uri), self._final()
         seconds = decompose(live, final).shared_time() / TICKS_PER_SECOND  # (live, final)
         return {
             name: {other: time for other, time in zip(final.labels(), row, strict=True) if time}
@@ -265,7 +290,6 @@ class StreamingDiarizer:
             ahead = heard - (monotonic() - self._began)
             if self._hindsight.is_done(within=max(0.0, ahead)):
                 said += self._hindsight.collect()
-                self._recast()
                 self._hindsight.go_on(heard)
             else:
                 self._hindsight.put_off()
@@ -306,33 +330,41 @@ class StreamingDiarizer:
             for lane, cells in zip(lanes, ready, strict=True)
             for cell in cells
         ]
-        vectors = embed(self._model, self._frames.cut(windows, self._model.config.stack))
+        vectors = embed(self._model, self._frames.cut(windows))
         coarse, fine = np.split(vectors, [len(ready[0])])
         if len(coarse):
             self._hindsight.coarse.add(_times(ready[0]), coarse)
-        elif not self._links.live_clusters():
+        elif not self._knows:
             coarse = fine[:1]
         if len(coarse):
-            self._answer(coarse)
+            self._live.take(coarse)
+            self._decoder.know(self._live.heard())
+            self._knows = True
         self._hindsight.fine.add(_times(ready[1]), fine)
         self._decoder.add(_times(ready[1]), fine)
 
-    def _answer(self, vectors: Float32[np.ndarray, "n p"]) -> None:
-        self._links.partial_fit(vectors)
-        self._decoder.know(self._cast.of(self._links.live_clusters()))
 
-    def _recast(self) -> None:
-        """Decode among the speakers of the last pass from now on.
+def make_live(
+    name: str,
+    dimension: int,
+    common: Mapping[str, Any],
+    most: int | None,
+    params: Mapping[str, Any],
+) -> LiveClustering:
+    """What finds speakers live.
 
-        That is when the next one begins: what is said does not depend on how long a pass takes,
-        as long as it takes no longer than it may.
-        """
-        if not self.settled:
-            return
-        ids = {name: number for number, name in self._names.items()}
-        by_id = {ids[name]: times for name, times in self._shared().items()}
-        self._cast.settle(self._hindsight.voices, by_id)
-        self._decoder.know(self._cast.of(self._links.live_clusters()))
+    Raises:
+        InputError: there is no such way, or it has no such option.
+    """
+    if name == "links":
+        return LiveLinks(dimension, **common, **params)
+    if name != "ckm":
+        raise InputError(f"live {name}: not one of ckm, links")
+    known = [field.name for field in fields(CentroidOptions)]
+    for option in params:
+        if option not in known:
+            raise InputError(f"live ckm has no option {option!r}; it has {', '.join(known)}")
+    return LiveCentroids(dimension, **common, most=most, options=CentroidOptions(**params))
 
 
 def annotation_of(stretches: Any, uri: str) -> Annotation:

@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
 
 from diarize import clustering
 from diarize.errors import InputError
@@ -69,11 +68,6 @@ class Hindsight:
         self._worker: ThreadPoolExecutor | None = None
         self.coarse, self.fine, self.counts = Spool(dimension), Spool(dimension), CountSpool()
         self.turns: list[Turn] = []
-
-    @property
-    def voices(self) -> dict[str, Float64[np.ndarray, " p"]]:
-        """Where each speaker lies that has a name, after the last pass."""
-        return self._settler.voices
 
     def is_due(self, heard: float) -> bool:
         """Whether a pass should begin, after so many seconds."""

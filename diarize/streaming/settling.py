@@ -26,9 +26,6 @@ class Settler:
         make: gives a new clustering for so many windows.
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
-
-    Attributes:
-        voices: where each speaker lies that has a name, after the last pass.
     """
 
     def __init__(
@@ -38,7 +35,6 @@ class Settler:
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
         self._n_names = 0
-        self.voices: dict[str, Float64[np.ndarray, " p"]] = {}
 
     def settle(
         self,
@@ -80,9 +76,4 @@ class Settler:
                     self._n_names += 1
             settled.append((b, e, tuple(sorted(str(names[speaker]) for speaker in speakers))))
         self._before, self._names = estimator.sets_, names
-        self.voices = {
-            name: centroid
-            for name, centroid in zip(names, estimator.centroids_, strict=True)
-            if name is not None
-        }
         return settled

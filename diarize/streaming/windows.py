@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding.model import CompositionalEmbedding
-from diarize.embedding.windows import Batches, frame_ranges
-from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc, n_samples
+from diarize.embedding.encoder import Rows, SpeakerEncoder
+from diarize.embedding.windows import Batches
+from diarize.features import STEP
 from diarize.streaming.speech import Region
 
 EPSILON = 1e-9  # seconds
@@ -96,44 +96,43 @@ class Lane:
 
 
 class Frames:
-    """The last seconds of a stream as MFCC.
+    """The last seconds of a stream as an encoder hears them.
 
     Args:
         seconds: how many of them are kept.
+        rows: how it hears.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._most = int(seconds * SAMPLE_RATE / STEP)
-        self._held = np.zeros((0, N_COEFFICIENTS), np.float32)
-        self._first = 0  # number of the first frame that is held
-        self._rest = np.zeros(0, np.float32)  # samples that the next frame begins with
+    def __init__(self, seconds: float, rows: Rows) -> None:
+        self._most, self._rows = int(seconds * SAMPLE_RATE / STEP), rows
+        self._held = rows.none()
+        self._first = 0  # number of the first row that is held
+        self._rest = np.zeros(0, np.float32)  # samples that the next row begins with
 
     @property
     def until(self) -> float:
-        """Seconds of sound that all frames together cover."""
-        return n_samples(self._first + len(self._held)) / SAMPLE_RATE
+        """Seconds of sound that all rows together cover."""
+        return self._rows.samples(self._first + len(self._held)) / SAMPLE_RATE
 
     def push(self, samples: Float32[np.ndarray, "samples"]) -> None:
         """Take in the samples that follow those of the last call."""
         self._rest = np.concatenate([self._rest, samples])
-        new = mfcc(self._rest)
+        new = self._rows.make(self._rest)
         self._rest = self._rest[len(new) * STEP :]
         held = np.concatenate([self._held, new])
         self._first += max(0, len(held) - self._most)
         self._held = held[-self._most :]
 
-    def finish(self, stack: int) -> None:
-        """There is no more sound: silence fills a last frame, and the first step."""
-        missing = max(0, stack - self._first - len(self._held))
-        self.push(np.zeros(N_FFT + STEP * missing, np.float32))
+    def finish(self) -> None:
+        """There is no more sound: silence fills a last row, and the first stack."""
+        missing = max(0, self._rows.stack - self._first - len(self._held))
+        self.push(np.zeros(self._rows.width + STEP * missing, np.float32))
 
-    def cut(
-        self, windows: list[tuple[float, float]], stack: int
-    ) -> list[Float32[np.ndarray, "frames 32"]]:
+    def cut(self, windows: list[tuple[float, float]]) -> list[Float32[np.ndarray, "rows ..."]]:
         """Cut out windows, given in seconds; moved back where they go beyond the sound."""
-        available = self._first + len(self._held)
+        available, stack = self._first + len(self._held), self._rows.stack
         found = []
-        for begin, end in frame_ranges(np.array(windows).reshape(-1, 2), stack).tolist():
+        for begin, end in self._rows.ranges(np.array(windows).reshape(-1, 2)).tolist():
             late = max(0, end - available)
             first = max(0, begin - late - self._first)
             n = (min(end, available) - self._first - first) // stack * stack
@@ -142,10 +141,10 @@ class Frames:
 
 
 def embed(
-    model: CompositionalEmbedding, windows: list[Float32[np.ndarray, "_ 32"]]
+    model: SpeakerEncoder, windows: list[Float32[np.ndarray, "_ ..."]]
 ) -> Float32[np.ndarray, "n dim"]:
-    """Embed windows of any lengths with f, those of one length together."""
-    vectors = np.zeros((len(windows), model.config.dim), np.float32)
+    """Embed windows of any lengths, those of one length together."""
+    vectors = np.zeros((len(windows), model.dim), np.float32)
     with Batches(model, vectors) as batches:
         for row, frames in enumerate(windows):
             batches.add(row, frames)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from diarize.activity.counter import CounterConfig, VoiceCounter
+from diarize.activity.counts import Hook
 from diarize.activity.network import load_counter, save_counter
 from diarize.embedding import pick_device
 from diarize.errors import InputError
@@ -22,6 +22,7 @@ from diarize.mixing.speech import Utterance, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.storage.files import atomic_output
+from diarize.training.checkpoints import recipe_text, require_same_recipe
 from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
 from diarize.training.counting import CounterLoop, CounterTrainer, Report, as_batch, train_counter
 
@@ -30,8 +31,6 @@ PAUSE = 1.2  # seconds of silence that are kept where a voice is heard with its 
 ROOMS = 80  # made ones, beside the measured
 DEVELOPMENT = "development.npy"  # the chunks that weights are judged on
 DEVELOPMENT_SEED = 77  # of the talk in them
-
-Hook = Callable[[str, float, float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +97,8 @@ def train_activity(
     start = None if recipe.start is None else load_counter(recipe.start)
     if (recipe.development is None) != (not recipe.development_turns):
         raise InputError("a split to judge by and the turns to replay it with go together")
-    _same_recipe(recipe, folder)
+    written = recipe_text(recipe, every=0)
+    require_same_recipe(written, folder)
     talks = find_talks(recipe.turns)
     noises = noises_of(recipe.noise)
     utterances = utterances_of(recipe.speech, recipe.split)
@@ -112,7 +112,7 @@ def train_activity(
     if not begun:
         _collect(utterances, folder / "voices", hook)
         with atomic_output(folder / "recipe.json", "w") as file:
-            file.write(_recipe_text(recipe))
+            file.write(written)
     voices = Voices.load(folder / "voices")
     replay = Replay(talks, voices, rooms, noises, seed=recipe.seed)
     last = recipe.loop.steps if until is None else min(recipe.loop.steps, until)
@@ -172,15 +172,3 @@ def _render_development(
     replay = Replay(talks, voices, rooms, noises, seed=DEVELOPMENT_SEED)
     path.parent.mkdir(parents=True, exist_ok=True)
     render_shard(replay, 0, recipe.loop.chunks, recipe.loop.seconds).save(path)
-
-
-def _same_recipe(recipe: ActivityRecipe, folder: Path) -> None:
-    """Check that a training that has begun in the folder was by this recipe."""
-    written = folder / "recipe.json"
-    if written.is_file() and written.read_text(encoding="utf-8") != _recipe_text(recipe):
-        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
-
-
-def _recipe_text(recipe: ActivityRecipe) -> str:
-    loop = asdict(replace(recipe.loop, every=0))
-    return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)

@@ -70,8 +70,8 @@ def adapt(
     Raises:
         InputError: a recording, or an option of the diarizer, that cannot be used.
     """
-    speech, change = first_pass(recordings, diarizer, hook)
     model = load_model(diarizer.model, pick_device(diarizer.device))
+    speech, change = first_pass(recordings, diarizer, hook)
     return aligned(speech, model, change, diarizer.seed)
 
 

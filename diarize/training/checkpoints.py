@@ -1,9 +1,12 @@
-"""Checkpoints of a training: weights and the optimiser's state, in safetensors, without pickle."""
+"""What a training goes on with: its recipe, and checkpoints in safetensors, without pickle."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -12,6 +15,19 @@ from torch import Tensor, nn
 
 from diarize.errors import InputError
 from diarize.storage.files import atomic_output
+
+
+def recipe_text(recipe: Any, **free: int) -> str:
+    """A recipe as JSON; what may change of its loop while it goes on is written as `free` says."""
+    loop = asdict(replace(recipe.loop, **free))
+    return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)
+
+
+def require_same_recipe(text: str, folder: Path) -> None:
+    """Raise InputError where a training by another recipe has begun in the folder."""
+    written = folder / "recipe.json"
+    if written.is_file() and written.read_text(encoding="utf-8") != text:
+        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
 
 
 def save_checkpoint(
@@ -57,8 +73,7 @@ def restore(
     tensors: Mapping[str, Tensor], module: nn.Module, optimiser: torch.optim.Optimizer
 ) -> None:
     """Put a module and its optimiser back into the state that was saved."""
-    own = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-    module.load_state_dict(own)
+    module.load_state_dict(under("model.", tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         if name.startswith("optimiser."):
@@ -66,3 +81,8 @@ def restore(
             state.setdefault(int(index), {})[part] = tensor
     groups = optimiser.state_dict()["param_groups"]
     optimiser.load_state_dict({"state": state, "param_groups": groups})
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin so, without that beginning."""
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
 from diarize.activity.ears import hints_of
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
+from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.chunks import LOWEST, NATS, Shard, Shards
 from diarize.training.gradients import clip, keeping
 
@@ -206,15 +206,11 @@ class CounterTrainer:
         """
         tensors, about = read_checkpoint(path, self.device)
         restore(tensors, self.model, self.optimiser)
-        self.averaged.load_state_dict(_under(AVERAGED, tensors))
+        self.averaged.load_state_dict(under(AVERAGED, tensors))
         self.step = int(about["step"])
         if "best" in about:
-            weights = {k: v.cpu() for k, v in _under(BEST, tensors).items()}
+            weights = {k: v.cpu() for k, v in under(BEST, tensors).items()}
             self.best = Best(**json.loads(about["best"]), weights=weights)
-
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ of the pairs through g.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Float32
 from torch import nn
 
 from diarize.audio import SAMPLE_RATE
+from diarize.embedding.encoder import Rows
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import mfcc
 from diarize.mixing.voices import Voices, to_float
@@ -74,10 +75,17 @@ def make_episodes(
         seed: of the draws.
         through: what happens to the sound of an episode, references and queries, on its way.
     """
+    features = np.stack([mfcc(sides) for sides in drawn_episodes(voices, count, seed, through)])
+    return Episodes(features[:, 0], features[:, 1])
+
+
+def drawn_episodes(
+    voices: Voices, count: int, seed: int, through: Through = as_recorded
+) -> Iterator[Sides]:
+    """The sound of episodes: references and queries."""
     rng, on_the_way = np.random.default_rng([seed, 3]), np.random.default_rng([seed, 4])
     n = round(SECONDS * SAMPLE_RATE)
     left, right = np.array(PAIRS).T
-    both = []
     for _ in range(count):
         chosen = rng.permutation(len(voices))[:SPEAKERS].tolist()
         sides = []
@@ -86,9 +94,41 @@ def make_episodes(
             first = np.stack([_segment(voices, chosen[i], n, rng) for i in left])
             second = np.stack([_segment(voices, chosen[j], n, rng) for j in right])
             sides.append(np.concatenate([single, (first + second) / 2]))
-        both.append(through(on_the_way, np.stack(sides)))
-    features = np.stack([mfcc(audio) for audio in both])
-    return Episodes(features[:, 0], features[:, 1])
+        yield through(on_the_way, np.stack(sides))
+
+
+def vectors_of(
+    rows: Rows,
+    embed: Callable[[np.ndarray], np.ndarray],
+    voices: Voices,
+    count: int,
+    seed: int,
+    through: Through = as_recorded,
+) -> tuple[Float[torch.Tensor, "episodes 15 p"], Float[torch.Tensor, "episodes 15 p"]]:
+    """Vectors of the references and the queries of the same episodes, of any encoder.
+
+    Args:
+        rows: how it hears.
+        embed: windows of such rows to vectors.
+        voices: as `make_episodes` takes them; so for the rest.
+        count: episodes.
+        seed: of the draws.
+        through: what happens to the sound.
+    """
+    found = []
+    for sides in drawn_episodes(voices, count, seed, through):
+        windows = heard_by(rows, sides.reshape(2 * SETS, -1))
+        found.append(embed(windows).reshape(2, SETS, -1))
+    references, queries = torch.from_numpy(np.stack(found)).unbind(1)
+    return references, queries
+
+
+def heard_by(
+    rows: Rows, audio: Float32[np.ndarray, "b samples"]
+) -> Float32[np.ndarray, "b rows ..."]:
+    """Windows of samples as an encoder hears them, whole stacks of rows."""
+    made = np.stack([rows.make(one) for one in audio])
+    return made[:, : made.shape[1] // rows.stack * rows.stack]
 
 
 def _segment(voices: Voices, voice: int, n: int, rng: np.random.Generator) -> np.ndarray:

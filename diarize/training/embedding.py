@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from diarize.activity.counts import Hook
 from diarize.embedding import (
     CompositionalEmbedding,
     EmbeddingConfig,
@@ -25,6 +24,7 @@ from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, Voices, collect_voices
 from diarize.storage.files import atomic_output
+from diarize.training.checkpoints import recipe_text, require_same_recipe
 from diarize.training.development import (
     SPEAKERS,
     Episodes,
@@ -39,8 +39,6 @@ from diarize.training.rendering import training_rooms
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150
 FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; never trained on
-
-Hook = Callable[[str, float, float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +108,7 @@ def train_embedding(
     """
     weights = folder / "model.safetensors"
     with join_processes(pick_device(device)) as (processes, own_device):
-        _same_recipe(recipe, folder)
+        require_same_recipe(_text(recipe), folder)
         start = None if recipe.start is None else load_model(recipe.start)
         noises = noises_of(recipe.noise)
         development = _development(recipe, hook) if processes.first else {}
@@ -169,19 +167,9 @@ def begin(
         trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
 
 
-def _same_recipe(recipe: Recipe, folder: Path) -> None:
-    """Check that a training that has begun in the folder was by this recipe.
-
-    The number of steps may change: the rate is the same up to where the shorter one cools down.
-    """
-    written = folder / "recipe.json"
-    if written.is_file() and written.read_text(encoding="utf-8") != _recipe_text(recipe):
-        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
-
-
-def _recipe_text(recipe: Recipe) -> str:
-    loop = asdict(dataclasses.replace(recipe.loop, steps=0, cooldown=0, every=0))
-    return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)
+def _text(recipe: Recipe) -> str:
+    """As JSON; steps may change: the rate is the same up to where the shorter one cools down."""
+    return recipe_text(recipe, steps=0, cooldown=0, every=0)
 
 
 def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
@@ -217,7 +205,7 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
         voices = teach(voices, hook)
     voices.save(folder / "voices")
     with atomic_output(folder / "recipe.json", "w") as file:
-        file.write(_recipe_text(recipe))
+        file.write(_text(recipe))
     return voices
 
 

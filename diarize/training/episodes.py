@@ -81,7 +81,7 @@ class Batch:
     """The windows of one step.
 
     Attributes:
-        features: MFCC.
+        features: MFCC, or what else the windows are heard as.
         voices: the voices of each episode, as rows of `Voices`.
         members: for each episode and window, which of the episode's voices are active in the
             middle.
@@ -90,7 +90,7 @@ class Batch:
         known: whether `members` may be learned from; voice by voice the same for windows alone.
     """
 
-    features: Float[Tensor, "b frames 32"]
+    features: Float[Tensor, "b ..."]
     voices: Int64[Tensor, "episodes speakers"]
     members: Bool[Tensor, "episodes windows speakers"]
     alone: Bool[Tensor, "episodes windows"]
@@ -167,7 +167,7 @@ class EpisodeMaker(torch.utils.data.Dataset):
                 return candidates[kept]
         raise InputError(f"the speech holds fewer than {config.speakers} different voices")
 
-    def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b frames 32"]:
+    def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b ..."]:
         if self._batched_mfcc is None:
             return torch.from_numpy(mfcc(audio.numpy()))
         with torch.inference_mode():

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.audio import SAMPLE_RATE, open_recording
-from diarize.embedding import CompositionalEmbedding, Knowledge, embed_windows
+from diarize.embedding import Knowledge, SpeakerEncoder, embed_windows
 from diarize.embedding.knowledge import SCATTER
 from diarize.mixing.voices import Voices
 from diarize.scatter import Axes
@@ -26,10 +26,11 @@ LEAST_ROWS = 5 * AXES
 SHIPPED_WITHIN = 0.1595
 """Mean squared distance of windows from their speaker's centroid, of the model that ships and its
 training voices. Windows of conversations scatter more (`SCATTER`): they hold pauses, other voices,
-rooms. Those of another model are taken to do so in the same proportion."""
+rooms. Those of another model are taken to do so in the same proportion, and the centroids of halves
+of one voice to lie apart in it."""
 
 
-def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -> Knowledge:
+def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowledge:
     """Say how the model's vectors scatter; all else is as it was.
 
     Args:
@@ -45,11 +46,13 @@ def measured(model: CompositionalEmbedding, voices: Voices, before: Knowledge) -
         return before
     within = float(np.mean([rows.var(axis=0, ddof=1).sum() for rows in vectors]))
     variance = SCATTER.variance * within / SHIPPED_WITHIN
-    return replace(before, scatter=replace(before.scatter, variance=variance, axes=axes))
+    alike = None if SCATTER.alike is None else 1 - (1 - SCATTER.alike) * within / SHIPPED_WITHIN
+    scatter = replace(before.scatter, variance=variance, alike=alike, axes=axes)
+    return replace(before, scatter=scatter)
 
 
 def speaker_vectors(
-    model: CompositionalEmbedding, voices: Voices, voice: int, window: float
+    model: SpeakerEncoder, voices: Voices, voice: int, window: float
 ) -> Float64[np.ndarray, "n p"]:
     """Vectors of whole windows of a voice."""
     samples = voices.stretch(voice)

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
+from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch, EpisodeMaker
 from diarize.training.gradients import clip, keeping
@@ -218,9 +218,8 @@ class Trainer:
             self.log_scale.copy_(tensors["log_scale"])
         self.step = int(about["step"])
         if "best" in about:
-            weights = {k.removeprefix(BEST): v for k, v in tensors.items() if k.startswith(BEST)}
-            kept = {name: value.cpu() for name, value in weights.items()}
-            self.best = Best(**json.loads(about["best"]), weights=kept)
+            weights = {name: value.cpu() for name, value in under(BEST, tensors).items()}
+            self.best = Best(**json.loads(about["best"]), weights=weights)
 
 
 def runs_bf16(kind: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 from diarize.audio import open_recording
 from diarize.audio.suffixes import AUDIO_SUFFIXES
 from diarize.clustering.composition import PLAIN
-from diarize.embedding import CompositionalEmbedding
-from diarize.embedding.weights import find_model, load_model, sha256
+from diarize.embedding import SpeakerEncoder, load_encoder
+from diarize.embedding.encoders import identity
 from diarize.errors import InputError
 from diarize.formats import load_annotations
 from diarize.formats.embeddings import Embeddings, read_embeddings
@@ -62,20 +62,20 @@ def scatter_of(content: Embeddings, file: Path, note: Callable[[str], None]) -> 
         return None
 
 
-def _model(content: Embeddings, file: Path) -> CompositionalEmbedding:
+def _model(content: Embeddings, file: Path) -> SpeakerEncoder:
     """The model that the vectors name.
 
     Raises:
         InputError: it is not here, or another one.
     """
     assert content.model is not None
-    model = load_model(content.model)
-    if content.model_sha256 not in (None, sha256(find_model(content.model))):
+    model = load_encoder(content.model)
+    if content.model_sha256 not in (None, identity(content.model)):
         raise InputError(f"{file}: made with other weights than those of {content.model} here")
     dimension = content.embeddings.shape[1]
-    if dimension != model.config.dim:
+    if dimension != model.dim:
         raise InputError(
-            f"{file}: vectors of {dimension} dimensions, but {content.model} has {model.config.dim}"
+            f"{file}: vectors of {dimension} dimensions, but {content.model} has {model.dim}"
         )
     return model
 

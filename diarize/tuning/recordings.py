@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
+from diarize.activity.counts import Hook
 from diarize.errors import InputError
 from diarize.scoring import score_files
-from diarize.tuning.search import Hook, Params, Space, Tuning, search
+from diarize.tuning.search import Params, Space, Tuning, search
 from diarize.tuning.trials import declared_space
 
 if TYPE_CHECKING:

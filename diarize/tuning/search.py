@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from diarize.activity.counts import Hook
 from diarize.errors import InputError
 
-Hook = Callable[[str, float, float], None]
 Params = Mapping[str, Any]
 Space = Mapping[str, Sequence[Any]]
 """Option -> its candidates."""

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
+from diarize.activity.counts import Hook
 from diarize.clustering.composition import Compose
 from diarize.errors import InputError
 from diarize.scatter import Scatter
@@ -22,7 +23,7 @@ from diarize.scoring import (
     id_cost,
 )
 from diarize.sets import SpeakerSets
-from diarize.tuning.search import Hook, Params, Space, Tuning, search
+from diarize.tuning.search import Params, Space, Tuning, search
 
 INDICES: dict[str, Callable[[SpeakerSets, SpeakerSets], float]] = {
     "cri": compositional_rand_index,

@@ -2,9 +2,10 @@
 
     python recipes/streaming/stream.py CONVERSATIONS OUT --latency 2 [--refine 30]
 
-OUT/live-2 has the live turns, OUT/live-2-alone those without compositions (at most one speaker at
-an instant), OUT/settled-2 what the last pass made of the former; with --refine 30, OUT/settled-2-30
-what was settled every 30 seconds, and OUT/live-2-30 what was said live with that to go by.
+OUT/live-2 has the live turns, two names that became one under one; OUT/live-2-alone those without
+compositions (at most one speaker at an instant), OUT/settled-2 what the last pass made of the
+former; with --refine 30, OUT/settled-2-30 what was settled every 30 seconds, and OUT/live-2-30 what
+was said live beside that.
 """
 
 from __future__ import annotations

@@ -39,10 +39,3 @@ def test_the_index_of_all_pairs_is_the_index(folder: Path) -> None:
     generator = np.random.default_rng(0)
     one, two = (SpeakerSets(generator.random((90, 4)) < 0.5) for _ in range(2))
     assert index_of_all_pairs(one, two) == pytest.approx(compositional_rand_index(one, two))
-
-
-def test_exponents_are_slopes(folder: Path) -> None:
-    from clustering import exponents
-
-    measured = [(1.0, 99.0, 99.0), *((n, 3e-3 * n**2, 5 * n**1.5) for n in (10.0, 20.0, 40.0))]
-    assert exponents(measured) == pytest.approx((2, 1.5))

@@ -14,7 +14,6 @@ import pytest
 import soundfile
 
 from diarize.audio import Recording, open_recording
-from diarize.scoring.report import Scores
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +61,6 @@ def test_seconds_of_a_process(pipeline: dict[str, Any]) -> None:
     assert found == {"a": [1, 2]}
 
 
-def test_two_commands_are_compared(
-    pipeline: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    commands = {"nothing": ["-c", ""], "a sum": ["-c", "sum(range(10**6))"]}
-    wall, cpu = pipeline["compare"](commands, 1, 2.0)
-    assert wall > 0 and cpu > 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["nothing", "a", "ratio"]
-    assert lines[2].endswith("(limit 2.0)")
-
-
 def test_the_long_recording_has_its_length_and_does_not_repeat_itself(
     pipeline: dict[str, Any], tmp_path: Path, write_tone: Callable[..., Path]
 ) -> None:
@@ -86,8 +74,3 @@ def test_the_long_recording_has_its_length_and_does_not_repeat_itself(
     distances = np.abs(repetitions[:, None] - repetitions[None]).max(axis=2)
     assert (distances[np.triu_indices(4, 1)] > 0.01).all()
     assert targets[0].read_bytes() == targets[1].read_bytes()
-
-
-def test_parts_in_percent(pipeline: dict[str, Any]) -> None:
-    scores = Scores(0.25, 0.125, 0.0625, 0.0625, None, 0.9, 10.0, 0.0)
-    assert pipeline["percent"](scores) == [25.0, 12.5, 6.25, 6.25, 0.0]

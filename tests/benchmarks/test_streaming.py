@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import runpy
 from itertools import islice
 from pathlib import Path
@@ -21,12 +20,3 @@ def test_repetitions_differ(script: dict[str, object]) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(blocks, again, strict=True))
     distances = [np.abs(a - b).max() for i, a in enumerate(blocks) for b in blocks[:i]]
     assert min(distances) > 0.01
-
-
-def test_samples_as_bytes(script: dict[str, object]) -> None:
-    data = script["as_bytes"](np.array([0.0, 1.0, -2.0]))  # type: ignore[operator]
-    assert np.frombuffer(data, "<i2").tolist() == [0, 32767, -32767]
-
-
-def test_the_memory_of_this_process(script: dict[str, object]) -> None:
-    assert script["resident"](os.getpid()) > 10 * 2**20  # type: ignore[operator]

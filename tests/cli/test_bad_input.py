@@ -48,12 +48,11 @@ BAD_RECORDINGS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_RECORDINGS)
-@pytest.mark.parametrize("vad", ["silero", "none"])
-def test_what_is_no_recording_is_refused(run: Run, tmp_path: Path, name: str, vad: str) -> None:
+def test_what_is_no_recording_is_refused(run: Run, tmp_path: Path, name: str) -> None:
     make, reason = BAD_RECORDINGS[name]
     make(tmp_path / name)
     before = sorted(tmp_path.iterdir())
-    result = run(tmp_path / name, "--out", tmp_path / "out.rttm", "--vad", vad)
+    result = run(tmp_path / name, "--out", tmp_path / "out.rttm")
     result.assert_refused(tmp_path / name, reason)
     assert sorted(tmp_path.iterdir()) == before
 
@@ -109,7 +108,6 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["--backend", "spectral"], "there are ckm, gcr, "),
         (["--backend", "oracle"], "backend oracle needs the true turns: give --reference"),
         (["--min-speakers", "3", "--max-speakers", "2"], "min_speakers=3 is more than"),
-        (["--num-speakers", "2", "--max-speakers", "1"], "n_speakers=2 contradicts"),
         (["--num-speakers", "2", "--min-speakers", "3"], "n_speakers=2 contradicts"),
         (["--num-speakers", "0"], "--num-speakers"),
         (["--num-speakers", "two"], "--num-speakers"),
@@ -117,7 +115,6 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["-p", "n-restart=3"], "did you mean n_restarts?"),
         (["-p", "restarts"], "NAME=VALUE expected"),
         (["-p", "n_speakers=2"], "-p n_speakers: use --num-speakers"),
-        (["-p", "n_restarts=0"], "n_restarts"),
         (["--window", "9"], "--window"),
         (["--window", "nan"], "window"),
         (["--step", "0.01"], "--step"),
@@ -136,7 +133,7 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["--format", "docx"], "format docx: not one of rttm, json"),
         (["--format", "rttm", "--format", "json"], "several formats need --out FOLDER"),
         (["--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
-        (["--vad", "sillero"], "vad sillero: not network, silero, none or an RTTM file"),
+        (["--vad", "sillero"], "vad sillero: not network, silero, none, or a file that is there"),
         (["--reference", "no.rttm", "--backend", "oracle"], "cannot read no.rttm"),
         (["b/missing.wav"], "two inputs are named missing"),
         (["--out", "no/where/out.rttm"], "cannot write no/where/out.rttm"),

@@ -19,7 +19,6 @@ import soundfile
 from diarize.batch.jobs import Job
 from diarize.batch.manifest import NAME
 from diarize.cli.batch import Failures, InOrder
-from diarize.errors import InputError
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -64,25 +63,6 @@ def test_several_processes_write_the_same_bytes(run: Run, corpus: Path, tmp_path
     ]
     assert contents(tmp_path / "shared") == written
     assert contents(tmp_path / "clips") == clips
-
-
-def test_one_of_several_may_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    failures = Failures(several=True)
-    done = []
-    for source in ("a", "b", "b", "c"):
-        with failures.of(source):
-            if source == "b":
-                raise InputError("b: no\nsuch file")
-            done.append(source)
-    assert (done, failures.inputs) == (["a", "c"], ["b"])
-    assert capsys.readouterr().err == "diarize: error: b: no such file\n" * 2
-
-
-def test_what_a_single_one_raises_is_raised() -> None:
-    failures = Failures(several=False)
-    with pytest.raises(InputError), failures.of("a"):
-        raise InputError("a: no such file")
-    assert failures.inputs == []
 
 
 def test_a_closed_pipe_stops_everything() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from diarize.cli import run_command
 from diarize.clustering import BACKENDS, make
+
+Cli = Callable[..., Any]  # the fixture `cli`
 
 # Two speakers alone, and both together where max, sum and mean all put them.
 ROWS = np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 4 + [[1.0, 1.0]] * 2, dtype=np.float32)
@@ -22,31 +25,28 @@ def vectors(tmp_path: Path) -> str:
     return str(tmp_path / "x.npz")
 
 
-def test_sets_are_found_and_written(vectors: str, tmp_path: Path) -> None:
+def test_sets_are_found_and_written(cli: Cli, vectors: str, tmp_path: Path) -> None:
     out = tmp_path / "x.json"
     command = ["cluster", vectors, "--backend", "ckm", "--num-speakers", "2", "--compose", "max"]
-    assert run_command([*command, "-p", "n_restarts=8", "--seed", "1", "--out", str(out)]) == 0
+    assert cli(*command, "-p", "n_restarts=8", "--seed", "1", "--out", out).status == 0
     assert json.loads(out.read_text()) == {"backend": "ckm", "n_speakers": 2, "sets": SETS}
 
 
-def test_single_speakers_need_no_composition(
-    vectors: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_single_speakers_need_no_composition(cli: Cli, vectors: str) -> None:
     command = ["cluster", vectors, "--backend", "ac", "--num-speakers", "3", "--max-set-size", "1"]
-    assert run_command([*command, "--out", "-"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(cli(*command, "--out", "-").out)
     assert found["sets"] == [[0]] * 4 + [[1]] * 4 + [[2]] * 2
 
 
-def test_the_oracle_answers_the_truth(vectors: str, tmp_path: Path) -> None:
+def test_the_oracle_answers_the_truth(cli: Cli, vectors: str, tmp_path: Path) -> None:
     truth, out = tmp_path / "truth.json", tmp_path / "out.json"
     truth.write_text(json.dumps({"sets": SETS}))
     command = ["cluster", vectors, "--backend", "oracle", "--compose", "mean", "--out", str(out)]
-    assert run_command([*command, "--truth", str(truth)]) == 0
+    assert cli(*command, "--truth", truth).status == 0
     assert json.loads(out.read_text())["sets"] == SETS
 
 
-def test_the_model_that_the_file_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_model_that_the_file_names(cli: Cli, tmp_path: Path) -> None:
     import torch
 
     from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
@@ -60,27 +60,21 @@ def test_the_model_that_the_file_names(tmp_path: Path, capsys: pytest.CaptureFix
     command = ["cluster", str(table), "--num-speakers", "2", "-p", "n_restarts=8", "--out", "-"]
 
     np.savez(table, embeddings=unit, **known)  # g of a model that was not trained is the mean
-    assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out)["sets"] == SETS
+    assert json.loads(cli(*command).out)["sets"] == SETS
 
     np.savez(table, embeddings=unit, **{**known, "model_sha256": "0" * 64})
-    assert run_command(command) == 2
-    assert "made with other weights than those of" in capsys.readouterr().err
+    cli(*command).assert_refused("made with other weights than those of")
 
     np.savez(table, embeddings=np.eye(3), **known)
-    assert run_command(command) == 2
-    assert "vectors of 3 dimensions, but" in capsys.readouterr().err
+    cli(*command).assert_refused("vectors of 3 dimensions, but")
 
 
-def test_no_g_is_asked_for_where_none_is_used(
-    vectors: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["cluster", vectors, "--backend", "ac", "--out", "-"]) == 0
-    assert capsys.readouterr().err == ""
+def test_no_g_is_asked_for_where_none_is_used(cli: Cli, vectors: str) -> None:
+    assert cli("cluster", vectors, "--backend", "ac", "--out", "-").err == ""
 
 
 def test_what_is_known_of_vectors_is_that_of_their_model(
-    tmp_path: Path, tiny_weights: Path, capsys: pytest.CaptureFixture[str]
+    cli: Cli, tmp_path: Path, tiny_weights: Path
 ) -> None:
     table = tmp_path / "x.npz"
     command = ["cluster", str(table), "--backend", "ac", "--out", "-"]
@@ -91,14 +85,12 @@ def test_what_is_known_of_vectors_is_that_of_their_model(
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 
     np.savez(table, embeddings=rows)  # as far as is known, of anything
-    assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out)["n_speakers"] == 4
+    assert json.loads(cli(*command).out)["n_speakers"] == 4
     np.savez(table, embeddings=rows, model=str(tiny_weights))  # one voice scatters more
-    assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out)["n_speakers"] == 1
+    assert json.loads(cli(*command).out)["n_speakers"] == 1
     np.savez(table, embeddings=rows, model="gone")
-    assert run_command(command) == 0
-    told = capsys.readouterr()
+    told = cli(*command)
+    assert told.status == 0
     assert json.loads(told.out)["n_speakers"] == 4
     assert "gone: no such model" in told.err
     assert "clustered as vectors of which nothing is known" in told.err
@@ -124,28 +116,17 @@ def test_what_is_known_of_vectors_is_that_of_their_model(
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
-    vectors: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    reason: str,
+    cli: Cli, vectors: str, tmp_path: Path, arguments: list[str], reason: str
 ) -> None:
     out = [] if "--out" in arguments else ["--out", str(tmp_path / "out.json")]
-    assert run_command(["cluster", vectors, *arguments, *out]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert reason in captured.err
+    cli("cluster", vectors, *arguments, *out).assert_refused(reason)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.npz"]
 
 
-def test_a_truth_of_another_length(
-    vectors: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_truth_of_another_length(cli: Cli, vectors: str, tmp_path: Path) -> None:
     (tmp_path / "truth.json").write_text('{"sets": [[0]]}')
     command = ["cluster", vectors, "--backend", "oracle", "--compose", "max", "--out", "-"]
-    assert run_command([*command, "--truth", str(tmp_path / "truth.json")]) == 2
-    assert "the truth has 1 rows" in capsys.readouterr().err
+    cli(*command, "--truth", tmp_path / "truth.json").assert_refused("the truth has 1 rows")
 
 
 # What every backend must make of odd tables, through the command.
@@ -190,14 +171,9 @@ def clustered(
 @backends
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_odd_tables_are_clustered(
-    backend: str, case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_odd_tables_are_clustered(cli: Cli, backend: str, case: str, tmp_path: Path) -> None:
     rows = ODD[case]
-    status = run_command(clustered(backend, rows, tmp_path))
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    found = json.loads(captured.out)
+    found = json.loads(cli(*clustered(backend, rows, tmp_path)).out)
     assert len(found["sets"]) == len(rows)
     assert all(found["sets"])  # nobody is in no set
     used = {speaker for members in found["sets"] for speaker in members}
@@ -206,50 +182,17 @@ def test_odd_tables_are_clustered(
         assert all(members == found["sets"][0] for members in found["sets"])
 
 
-@backends
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_as_many_speakers_as_rows(
-    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for rows in (np.eye(1, 3), np.eye(2, 3), np.eye(3)):
-        status = run_command(clustered(backend, rows, tmp_path, "--num-speakers", str(len(rows))))
-        captured = capsys.readouterr()
-        assert status == 0, captured.err
-        if not make(backend).needs_truth:
-            assert json.loads(captured.out)["n_speakers"] == len(rows)
-
-
-@backends
-def test_rows_that_are_not_finite_are_named(
-    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_that_are_not_finite_are_named(cli: Cli, tmp_path: Path) -> None:
     rows = np.eye(4)
     rows[2, 1] = np.nan
-    assert run_command(clustered(backend, rows, tmp_path)) == 2
-    assert "odd.npz: row 2 of 'embeddings'" in capsys.readouterr().err
+    cli(*clustered("ac", rows, tmp_path)).assert_refused("odd.npz: row 2 of 'embeddings'")
 
 
-@backends
-def test_more_speakers_than_rows_are_refused(
-    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(clustered(backend, np.eye(3), tmp_path, "--num-speakers", "4")) == 2
-    error = capsys.readouterr().err
-    assert "4 speakers asked for, but there are only 3 rows" in error
-    assert error.count("\n") == 1
-
-
-@backends
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_many_rows_through_a_sample(
-    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if "sample_size" not in make(backend).get_params():
-        return
+def test_many_rows_through_a_sample(cli: Cli, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     rows = np.repeat(np.eye(3), 500, axis=0) + generator.normal(0, 0.02, (1500, 3))
-    command = clustered(backend, rows, tmp_path, "--num-speakers", "3", "-p", "sample_size=60")
-    assert run_command([*command, "--max-set-size", "1"]) == 0
-    captured = capsys.readouterr()
+    command = clustered("ac", rows, tmp_path, "--num-speakers", "3", "-p", "sample_size=60")
+    captured = cli(*command, "--max-set-size", "1")
+    assert captured.status == 0
     assert "clustered 60 of 1500 rows; the others went to the nearest set" in captured.err
     assert json.loads(captured.out)["sets"] == [[i // 500] for i in range(1500)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from diarize.formats import FORMATS, read_turns
+from diarize.formats import read_turns
 
 Cli = Callable[..., Any]
 TALK = """\
@@ -20,7 +19,6 @@ SPEAKER talk 1 0.500 2.000 <NA> <NA> ann <NA> <NA>
 SPEAKER talk 1 1.000 1.000 <NA> <NA> ben <NA> <NA>
 SPEAKER talk 1 2.250 1.000 <NA> <NA> ben <NA> <NA>
 """
-READ = [name for name, format in FORMATS.items() if format.read]
 
 
 @pytest.fixture
@@ -28,18 +26,6 @@ def talk(tmp_path: Path) -> Path:
     path = tmp_path / "talk.rttm"
     path.write_text(TALK)
     return path
-
-
-def test_from_every_format_into_every_other(cli: Cli, talk: Path, tmp_path: Path) -> None:
-    for name in READ:
-        written = cli("convert", talk, f"{tmp_path}/{name}/", "--to", name)
-        assert (written.status, written.out, written.err) == (0, "", "")
-    for one, other in itertools.permutations(READ, 2):
-        source = tmp_path / one / f"talk.{FORMATS[one].suffix}"
-        target = tmp_path / f"{one}.{other}"
-        assert cli("convert", source, target, "--from", one, "--to", other).status == 0
-        (turns,) = read_turns(target, other).values()
-        assert sorted(turns) == sorted(next(iter(read_turns(talk).values()))), (one, other)
 
 
 def test_the_endings_say_the_formats(cli: Cli, talk: Path, tmp_path: Path) -> None:
@@ -109,14 +95,3 @@ def test_names_that_would_be_one_file_are_refused(cli: Cli, tmp_path: Path) -> N
     refused = cli("convert", source, f"{tmp_path}/out/", "--to", "srt")
     refused.assert_refused(source, "A_b and a/b would be one file, A_b")
     assert not list((tmp_path / "out").glob("*"))
-
-
-def test_recordings_whose_names_lead_elsewhere_stay_in_the_folder(cli: Cli, tmp_path: Path) -> None:
-    names = ("../../x", "/etc/passwd", "nul", "x" * 5000, "..", "a\\b:c", "Zoë")
-    source = tmp_path / "odd.rttm"
-    source.write_text("".join(TALK.replace(" talk ", f" {name} ") for name in names))
-    before = sorted(path for path in tmp_path.rglob("*"))
-    assert cli("convert", source, f"{tmp_path}/out/", "--to", "srt").status == 0
-    made = sorted(set(tmp_path.rglob("*")) - set(before))
-    assert made == [tmp_path / "out", *sorted((tmp_path / "out").glob("*.srt"))]
-    assert len(made) == 1 + len(names)

@@ -89,16 +89,6 @@ def test_an_ending_that_nobody_knows_is_refused(
     assert json.loads((tmp_path / "a").read_text())["segments"]  # as TRANSCRIPT
 
 
-def test_whisper_in_other_shapes(cli: Cli, turns: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("start\tend\ttext\n500\t1500\tHello.\n2000\t3000\tYes.\n")
-    said = [("Hello.", 500, 1500), ("Yes.", 2000, 3000)]
-    entries = [{"offsets": {"from": a, "to": b}, "text": f" {text}"} for text, a, b in said]
-    (tmp_path / "a.json").write_text(json.dumps({"transcription": entries}))
-    for name in ("a.tsv", "a.json"):
-        found = cli("label", tmp_path / name, "--turns", turns, "--format", "srt")
-        assert found.out == SRT.replace("Hello", "[ann]: Hello").replace("Yes", "[ben]: Yes")
-
-
 def test_turns_of_any_format(cli: Cli, turns: Path, tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_text(SRT)
     assert cli("convert", turns, tmp_path / "turns.eaf").status == 0

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
-from diarize.cli.live import SHOWN, LiveView
+from diarize.cli.live import SHOWN, LiveView, make_sink
 from diarize.streaming import Turn
+from diarize.streaming.listening import JsonLines, RttmLines
 
 
 def shown(view: LiveView) -> str:
@@ -50,3 +52,14 @@ def test_the_last_picture_stays() -> None:
     with LiveView(console, "talk") as live:
         live.show([Turn(0.0, 1.0, ("LIVE_00",), False)], 2.0, 1.0)
     assert "LIVE_00" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_only_a_terminal_is_shown_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    with make_sink(None, "talk") as sink:
+        assert isinstance(sink, JsonLines)
+    with make_sink("rttm", "talk") as sink:
+        assert isinstance(sink, RttmLines)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert isinstance(make_sink(None, "talk"), LiveView)
+    with make_sink("jsonl", "talk") as sink:
+        assert isinstance(sink, JsonLines)

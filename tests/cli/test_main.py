@@ -7,13 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from diarize import __version__
-from diarize.cli import run_command
+
+Cli = Callable[..., Any]  # the fixture `cli`
 
 HEAVY = ("torch", "librosa", "sklearn", "scipy", "pandas", "numpy", "pyannote", "matplotlib")
 
@@ -26,23 +28,19 @@ def start(arguments: Sequence[str], repo_root: Path, **streams: int) -> subproce
     return subprocess.Popen(command, env=environment, text=True, **streams)
 
 
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["--version"]) == 0
-    assert capsys.readouterr().out == f"diarize {__version__}\n"
-    assert run_command(["--help"]) == 0
-    shown = capsys.readouterr().out
+def test_help_and_version(cli: Cli) -> None:
+    assert cli("--version") == (0, f"diarize {__version__}\n", "")
+    shown = cli("--help").out
     commands = ("run", "score", "embed", "cluster", "backends", "simulate", "train", "tune", "plot")
     for name in commands:
         assert re.search(rf"\b{name} ", shown)
-        assert run_command([name, "--help"]) == 0
-        assert f"Usage: diarize {name}" in capsys.readouterr().out
+        assert f"Usage: diarize {name}" in cli(name, "--help").out
 
 
-def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command([]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "Usage: diarize" in captured.err
+def test_no_command_shows_the_help(cli: Cli) -> None:
+    done = cli()
+    assert (done.status, done.out) == (2, "")
+    assert "Usage: diarize" in done.err
 
 
 @pytest.mark.parametrize(
@@ -58,15 +56,8 @@ def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["score", "missing.rttm", "b"], "missing.rttm: No such file or directory"),
     ],
 )
-def test_what_cannot_be_used_gives_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
-) -> None:
-    assert run_command(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("diarize: error: ")
-    assert captured.err.count("\n") == 1
-    assert reason in captured.err
+def test_what_cannot_be_used_gives_one_line(cli: Cli, arguments: list[str], reason: str) -> None:
+    cli(*arguments).assert_refused(reason)
 
 
 def test_help_imports_nothing_heavy(repo_root: Path) -> None:

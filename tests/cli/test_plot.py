@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from diarize.cli import run_command
+Cli = Callable[..., Any]  # the fixture `cli`
 
 
 @pytest.fixture
@@ -13,12 +15,12 @@ def rttm(repo_root: Path) -> str:
     return str(repo_root / "egs" / "conversation.rttm")
 
 
-def test_it_draws_a_timeline(rttm: str, tmp_path: Path) -> None:
+def test_it_draws_a_timeline(cli: Cli, rttm: str, tmp_path: Path) -> None:
     out = tmp_path / "talk.svg"
-    assert run_command(["plot", "timeline", rttm, "--out", str(out)]) == 0
+    assert cli("plot", "timeline", rttm, "--out", out).status == 0
     alone = out.read_bytes()
     command = ["plot", "timeline", rttm, "--out", str(out), "--reference", rttm]
-    assert run_command(command) == 0
+    assert cli(*command).status == 0
     assert len(out.read_bytes()) > len(alone) > 1000
 
 
@@ -27,18 +29,10 @@ def test_it_draws_a_timeline(rttm: str, tmp_path: Path) -> None:
     [("missing.rttm", "a.svg", "missing.rttm"), (None, "a.bmp", "a.bmp"), (None, "no/a.svg", "no")],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
-    rttm: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    file: str | None,
-    out: str,
-    reason: str,
+    cli: Cli, rttm: str, tmp_path: Path, file: str | None, out: str, reason: str
 ) -> None:
     command = ["plot", "timeline", file or rttm, "--out", str(tmp_path / out)]
-    assert run_command(command) == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    assert reason in message
+    cli(*command).assert_refused(reason)
     assert not list(tmp_path.iterdir())
 
 
@@ -49,11 +43,9 @@ def table(tmp_path: Path) -> list[str]:
     return [str(tmp_path / name) for name in ("x.npz", "x.json")]
 
 
-def test_it_draws_clusters(table: list[str], tmp_path: Path) -> None:
-    for suffix in ("svg", "png", "pdf"):
-        out = tmp_path / f"x.{suffix}"
-        assert run_command(["plot", "clusters", *table, "--out", str(out)]) == 0
-        assert out.stat().st_size > 1000
+def test_it_draws_clusters(cli: Cli, table: list[str], tmp_path: Path) -> None:
+    assert cli("plot", "clusters", *table, "--out", tmp_path / "x.png").status == 0
+    assert (tmp_path / "x.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
@@ -66,35 +58,23 @@ def test_it_draws_clusters(table: list[str], tmp_path: Path) -> None:
     ],
 )
 def test_clusters_that_cannot_be_drawn_are_refused_in_one_line(
-    table: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    sets: str,
-    out: str,
-    reason: str,
+    cli: Cli, table: list[str], tmp_path: Path, sets: str, out: str, reason: str
 ) -> None:
     Path(table[1]).write_text(sets)
-    assert run_command(["plot", "clusters", *table, "--out", str(tmp_path / out)]) == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    assert reason in message
+    cli("plot", "clusters", *table, "--out", tmp_path / out).assert_refused(reason)
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_it_draws_scores(rttm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["score", rttm, rttm, "--json"]) == 0
-    (tmp_path / "scores.json").write_text(capsys.readouterr().out)
+def test_it_draws_scores(cli: Cli, rttm: str, tmp_path: Path) -> None:
+    (tmp_path / "scores.json").write_text(cli("score", rttm, rttm, "--json").out)
     for sources in ([rttm, rttm], [str(tmp_path / "scores.json")]):
-        for suffix in ("svg", "png", "pdf"):
-            out = tmp_path / f"x.{suffix}"
-            assert run_command(["plot", "score", *sources, "--out", str(out)]) == 0
-            assert out.stat().st_size > 1000
+        assert cli("plot", "score", *sources, "--out", tmp_path / "x.svg").status == 0
+        assert (tmp_path / "x.svg").stat().st_size > 1000
 
 
 def test_scores_that_cannot_be_read_are_refused_in_one_line(
-    rttm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cli: Cli, rttm: str, tmp_path: Path
 ) -> None:
-    assert run_command(["plot", "score", rttm, "--out", str(tmp_path / "x.svg")]) == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    assert "conversation.rttm: not JSON" in message
+    cli("plot", "score", rttm, "--out", tmp_path / "x.svg").assert_refused(
+        "conversation.rttm: not JSON"
+    )

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diarize.cli import run_command
-from diarize.tuning.presets import PRESETS
-
 from .conftest import Result
 
 ROWS = np.array([[1.0, 0.0]] * 4 + [[0.0, 1.0]] * 4 + [[1.0, 1.0]] * 2, dtype=np.float32)
@@ -80,14 +77,6 @@ def test_a_preset_that_cannot_be_used_is_refused(cluster: Any, preset: Any) -> N
     cluster("--preset", preset("ac", n_speakers=0)).assert_refused("--num-speakers")
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_shipped_presets_work_by_name(name: str, cluster: Any, tmp_path: Path) -> None:
-    vectors = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
-    np.savez(tmp_path / "x.npz", embeddings=vectors)
-    fast = ["-p", "n_restarts=4"] if PRESETS[name].backend == "ckm" else []
-    assert json.loads(cluster("--preset", name, *fast).out)["backend"] == PRESETS[name].backend
-
-
 def test_run_takes_backend_timeline_and_numbers(
     run: Callable[..., Result], talk: Path, preset: Any
 ) -> None:
@@ -103,9 +92,3 @@ def test_run_takes_backend_timeline_and_numbers(
     run(*given, "--preset", file, "--backend", "ckm").assert_refused(
         "preset mine is for backend gcr"
     )
-
-
-def test_help_names_it(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("run", "cluster"):
-        assert run_command([command, "--help"]) == 0
-        assert "--preset" in capsys.readouterr().out

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from diarize.cli import run_command
+Cli = Callable[..., Any]  # the fixture `cli`
 
 VAD = ["--vad", "none", "--num-speakers", "1", "--backend", "ac"]
 
@@ -17,20 +18,20 @@ def rttm(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_makes_a_page_of_a_result(talk: Path, rttm: Path, tmp_path: Path) -> None:
+def test_it_makes_a_page_of_a_result(cli: Cli, talk: Path, rttm: Path, tmp_path: Path) -> None:
     page = tmp_path / "talk.html"
     command = ["report", str(talk), str(rttm), "--out", str(page)]
-    assert run_command(command) == 0
+    assert cli(*command).status == 0
     alone = page.read_text(encoding="utf-8")
     assert '"truth":null' in alone
-    assert run_command([*command, "--reference", str(rttm)]) == 0
+    assert cli(*command, "--reference", rttm).status == 0
     assert '"der":0.0' in page.read_text(encoding="utf-8")
 
 
-def test_json_says_how_sure_a_turn_is(talk: Path, tmp_path: Path) -> None:
+def test_json_says_how_sure_a_turn_is(cli: Cli, talk: Path, tmp_path: Path) -> None:
     turns, page = tmp_path / "talk.json", tmp_path / "talk.html"
     turns.write_text('{"turns": [{"start": 1, "end": 2, "speaker": "S0", "confidence": 0.625}]}')
-    assert run_command(["report", str(talk), str(turns), "--out", str(page)]) == 0
+    assert cli("report", talk, turns, "--out", page).status == 0
     assert '"turns":[[1.0,2.0,0,0.625]]' in page.read_text(encoding="utf-8")
 
 
@@ -44,49 +45,35 @@ def test_json_says_how_sure_a_turn_is(talk: Path, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_in_one_line(
-    talk: Path,
-    rttm: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    text: str,
-    out: str,
-    reason: str,
+    cli: Cli, talk: Path, rttm: Path, tmp_path: Path, text: str, out: str, reason: str
 ) -> None:
     rttm.write_text(text)
-    assert run_command(["report", str(talk), str(rttm), "--out", str(tmp_path / out)]) == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    assert reason in message
+    cli("report", talk, rttm, "--out", tmp_path / out).assert_refused(reason)
     assert not list(tmp_path.rglob("*.html"))
 
 
-def test_the_recording_is_not_overwritten(
-    talk: Path, rttm: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_recording_is_not_overwritten(cli: Cli, talk: Path, rttm: Path) -> None:
     before = talk.read_bytes()
-    assert run_command(["report", str(talk), str(rttm), "--out", str(talk)]) == 2
-    assert "is the recording" in capsys.readouterr().err
+    cli("report", talk, rttm, "--out", talk).assert_refused("is the recording")
     assert talk.read_bytes() == before
 
 
-def test_run_makes_a_page(
-    talk: Path, rttm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_makes_a_page(cli: Cli, talk: Path, rttm: Path, tmp_path: Path) -> None:
     page = tmp_path / "talk.html"
     command = ["run", str(talk), *VAD, "--report", str(page), "--reference", str(rttm)]
-    assert run_command(command) == 0
+    told = cli(*command).err
     text = page.read_text(encoding="utf-8")
     assert '"speakers":["SPEAKER_00"]' in text
     assert '"errors":{"missed"' in text
-    assert "no use for --reference" not in capsys.readouterr().err
+    assert "no use for --reference" not in told
 
 
 def test_several_recordings_have_a_folder_of_pages(
-    talk: Path, write_tone: Callable[..., Path], tmp_path: Path
+    cli: Cli, talk: Path, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:
     pages = tmp_path / "pages"
     command = ["run", str(talk), str(write_tone()), *VAD, "--out", str(tmp_path / "out")]
-    assert run_command([*command, "--report", str(pages)]) == 0
+    assert cli(*command, "--report", pages).status == 0
     assert sorted(path.name for path in pages.iterdir()) == ["talk.html", "tone.html"]
 
 
@@ -94,11 +81,9 @@ def test_several_recordings_have_a_folder_of_pages(
     ("report", "reason"), [("no/x.html", "cannot write"), ("talk.wav", "is the recording")]
 )
 def test_a_page_that_cannot_be_written_is_refused_before_work(
-    talk: Path, report: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cli: Cli, talk: Path, report: str, reason: str, tmp_path: Path
 ) -> None:
     recording = tmp_path / "talk.wav"
     recording.write_bytes(talk.read_bytes())
-    assert run_command(["run", str(recording), "--report", str(tmp_path / report)]) == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1 and reason in message
+    cli("run", recording, "--report", tmp_path / report).assert_refused(reason)
     assert recording.read_bytes() == talk.read_bytes()

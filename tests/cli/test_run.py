@@ -51,18 +51,6 @@ def test_a_result_on_standard_output_and_all_else_on_standard_error(run: Run, ta
     assert result.err.rstrip().endswith("on cpu")
 
 
-def test_one_seed_gives_the_same_bytes(run: Run, repo_root: Path, tmp_path: Path) -> None:
-    example = repo_root / "egs" / "conversation.ogg"
-    for name in ("once", "again"):
-        options = ["--end", 20, "--seed", 3, "--format", "rttm", "--format", "json"]
-        result = run(example, *options, "--out", tmp_path / name, model="lstm-compositional")
-        assert result.status == 0
-    for suffix in ("rttm", "json"):
-        once, again = (tmp_path / f / f"conversation.{suffix}" for f in ("once", "again"))
-        assert once.read_bytes() == again.read_bytes()
-        assert len(once.read_bytes()) > 100
-
-
 def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "results"
     result = run(talk, "--format", "rttm", "--format", "json", "--out", out, "-p", "n_restarts=2")
@@ -86,12 +74,6 @@ def test_results_tell_what_is_known_beside_the_turns(run: Run, talk: Path, tmp_p
     assert f'MEDIA_URL="{talk.absolute().as_uri()}"' in (out / "talk.eaf").read_text()
     (note,) = json.loads((out / "talk.json").read_text())["notes"]
     assert note.startswith("too short for 40 speakers")
-
-
-def test_the_ending_of_the_file_says_the_format(run: Run, talk: Path, tmp_path: Path) -> None:
-    out = tmp_path / "x.srt"
-    assert run(talk, "--vad", "none", "--num-speakers", 1, "--out", out).status == 0
-    assert out.read_text() == "1\n00:00:00,000 --> 00:00:12,000\n[SPEAKER_00]:\n"
 
 
 def test_quiet(run: Run, write_tone: Callable[..., Path], tmp_path: Path) -> None:
@@ -151,19 +133,6 @@ def test_a_failing_input_does_not_stop_the_others(
     ]
 
 
-def test_an_empty_folder_does_not_stop_the_others(
-    run: Run, write_tone: Callable[..., Path], tmp_path: Path
-) -> None:
-    tone, empty, out = write_tone("tone.wav"), tmp_path / "empty", tmp_path / "out"
-    empty.mkdir()
-    result = run(empty, tone, "--vad", "none", "--out", out)
-    assert result.status == 1
-    assert results_in(out) == ["tone.rttm"]
-    assert f"diarize: error: {empty}: is a folder without recordings" in result.err
-    assert f"diarize: error: 1 of 2 failed: {empty}\n" in result.err
-    run(empty, "--vad", "none").assert_refused(empty, "is a folder without recordings")
-
-
 def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(
     run: Run, talk: Path, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,15 +149,6 @@ def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(
     assert "diarize: error: RuntimeError: out of memory\n" in result.err
     assert f"diarize: error: 1 of 2 failed: {talk}\n" in result.err
     assert result.out.startswith("SPEAKER tone 1 ")
-
-
-def test_a_full_disk(run: Run, talk: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
-    result = run(talk, "--vad", "none", "--out", "/dev/full")
-    assert result.status == 1
-    assert result.out == ""
-    assert result.err == "diarize: error: /dev/full: No space left on device\n"
 
 
 def test_the_model_is_loaded_once(
@@ -264,17 +224,6 @@ def test_speech_as_a_file_says(run: Run, talk: Path, tmp_path: Path) -> None:
     assert "no speech found" in result.err
 
 
-def test_speech_of_several_recordings_as_a_file_says(
-    run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: Path
-) -> None:
-    given = tmp_path / "some.rttm"
-    given.write_text("SPEAKER tone 1 0.2 0.3 <NA> <NA> a <NA> <NA>\n")
-    result = run(talk, write_tone("tone.wav"), "--vad", given, "--num-speakers", 1)
-    assert result.status == 1
-    assert result.out == "SPEAKER tone 1 0.200 0.300 <NA> <NA> SPEAKER_00 <NA> <NA>\n"
-    assert f"diarize: error: {given}: no turns of talk\n" in result.err
-
-
 def test_the_oracle_gives_the_reference_back(run: Run, talk: Path, tmp_path: Path) -> None:
     reference = tmp_path / "reference.rttm"
     reference.write_text(TALK)
@@ -346,22 +295,6 @@ def test_a_known_voice_is_called_by_name(
     part = ["--start", 7, "--end", 9.5]
     twice = run(talk, *options, "--known", f"anna={write_tone()}", *part)
     assert twice.out == "SPEAKER talk 1 7.000 2.500 <NA> <NA> anna <NA> <NA>\n"
-
-
-def test_known_voices_that_cannot_be_used(
-    run: Run, talk: Path, write_tone: Callable[..., Path]
-) -> None:
-    for option in ("known-threshold", "link-threshold"):
-        for value in (0, 1):
-            reason = f"{option} {value}: not between 0 and 1"
-            run(talk, f"--{option}", value).assert_refused(reason)
-    tone = write_tone("tone.wav")
-    for known, reason in (
-        ("anna=missing.wav", "missing.wav: no such file"),
-        (f"anna={tone}", f"{tone}: no speech in this clip of anna"),
-        ("anna", "known anna: NAME=CLIP"),
-    ):
-        run(talk, "--known", known).assert_refused(reason)
 
 
 @pytest.fixture

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from diarize.cli import run_command
 from diarize.scoring import score_files
 
 from .conftest import options_of
+
+Cli = Callable[..., Any]  # the fixture `cli`
 
 REFERENCE = """\
 SPEAKER Gespräch_Zoë 1 0 10 <NA> <NA> Zoë <NA> <NA>
@@ -30,9 +33,9 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "ref.rttm"), str(tmp_path / "hyp.rttm")]
 
 
-def test_the_table(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["score", *files]) == 0
-    captured = capsys.readouterr()
+def test_the_table(cli: Cli, files: list[str]) -> None:
+    captured = cli("score", *files)
+    assert captured.status == 0
     rows = {line.split()[0]: line.split()[1:] for line in captured.out.splitlines() if line.strip()}
     # missed 1 of 10, false alarm 1; shared 9 of 11; 900 of 1000 frames against silence
     assert rows["Gespräch_Zoë"][:5] == ["20.00", "10.00", "10.00", "0.00", "18.18"]
@@ -45,9 +48,9 @@ def test_the_table(files: list[str], capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
-def test_json_is_one_object(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["score", *files, "--json", "--collar", "0.5"]) == 0
-    captured = capsys.readouterr()
+def test_json_is_one_object(cli: Cli, files: list[str]) -> None:
+    captured = cli("score", *files, "--json", "--collar", "0.5")
+    assert captured.status == 0
     content = json.loads(captured.out)
     assert list(content) == ["total", "files"]
     assert list(content["files"]) == ["Gespräch_Zoë", "b[1]"]
@@ -56,53 +59,48 @@ def test_json_is_one_object(files: list[str], capsys: pytest.CaptureFixture[str]
     assert "DER with collar of 0.5 s per side, overlap scored" in captured.err
 
 
-def test_uem_and_skipped_overlap(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_uem_and_skipped_overlap(cli: Cli, files: list[str], tmp_path: Path) -> None:
     (tmp_path / "all.uem").write_text("Gespräch_Zoë 1 0 2\n", encoding="utf-8")
     command = ["score", *files, "--uem", str(tmp_path / "all.uem"), "--skip-overlap", "--json"]
-    assert run_command(command) == 0
-    captured = capsys.readouterr()
+    captured = cli(*command)
+    assert captured.status == 0
     assert json.loads(captured.out)["total"]["der"] == 0.5
     assert "not in the UEM, left out: b[1]" in captured.err
     assert "DER with no collar, overlap skipped, regions of the UEM" in captured.err
 
 
-def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders(cli: Cli, tmp_path: Path) -> None:
     for folder in ("ref", "hyp"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.rttm").write_text(REFERENCE.splitlines()[1] + "\n")
         (tmp_path / folder / "quiet.rttm").write_text("")
-    assert run_command(["score", str(tmp_path / "ref"), str(tmp_path / "hyp"), "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
+    content = json.loads(cli("score", tmp_path / "ref", tmp_path / "hyp", "--json").out)
     assert content["total"]["der"] == 0.0
     assert content["files"]["quiet"]["der"] is None
 
 
-def test_one_file_and_one_file_are_of_one_recording(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_file_and_one_file_are_of_one_recording(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ref.rttm").write_text(REFERENCE.splitlines()[1] + "\n")
     (tmp_path / "hyp.rttm").write_text(HYPOTHESIS.splitlines()[1] + "\n")
     files = [str(tmp_path / "ref.rttm"), str(tmp_path / "hyp.rttm")]
-    assert run_command(["score", *files, "--json"]) == 0
-    captured = capsys.readouterr()
+    captured = cli("score", *files, "--json")
+    assert captured.status == 0
     assert json.loads(captured.out)["files"]["b[1]"]["der"] == 0.0
     assert "diarize: note: one recording on either side: c is scored as b[1]\n" in captured.err
     (tmp_path / "hyp.rttm").write_text("")  # a recording without speech, named as the file
-    assert run_command(["score", *files, "--json"]) == 0
-    captured = capsys.readouterr()
+    captured = cli("score", *files, "--json")
+    assert captured.status == 0
     assert json.loads(captured.out)["total"]["der"] == 1.0
     assert "hyp is scored as b[1]" in captured.err
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_where_no_name_is_in_both_nothing_is_scored(
-    files: list[str], capsys: pytest.CaptureFixture[str], more: list[str]
+    cli: Cli, files: list[str], more: list[str]
 ) -> None:
     Path(files[1]).write_text(HYPOTHESIS.replace("Gespräch_Zoë", "Gespräch_Zoe"), encoding="utf-8")
-    assert run_command(["score", *files, *more]) == 2
-    captured = capsys.readouterr()
+    captured = cli("score", *files, *more)
+    assert captured.status == 2
     assert captured.out == ""
     assert captured.err == (
         "diarize: error: nothing to score: no recording has turns in both; Gespräch_Zoë, b[1] in "
@@ -110,27 +108,24 @@ def test_where_no_name_is_in_both_nothing_is_scored(
     )
 
 
-def test_the_sub_folders_that_run_makes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sub_folders_that_run_makes(cli: Cli, tmp_path: Path) -> None:
     for folder in ("ref", "hyp"):
         for place in ("monday", "tuesday"):
             (tmp_path / folder / place).mkdir(parents=True)
             (tmp_path / folder / place / "a.rttm").write_text(
                 f"SPEAKER a 1 0 {5 + (place == 'tuesday')} <NA> <NA> A <NA> <NA>\n"
             )
-    assert run_command(["score", str(tmp_path / "ref"), str(tmp_path / "hyp"), "--json"]) == 0
-    captured = capsys.readouterr()
+    captured = cli("score", tmp_path / "ref", tmp_path / "hyp", "--json")
+    assert captured.status == 0
     content = json.loads(captured.out)
     assert list(content["files"]) == ["monday/a", "tuesday/a"]
     assert content["total"]["der"] == 0.0
     assert "note: no" not in captured.err.replace("note: DER", "")
 
 
-def test_a_damaged_file_is_named(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_is_named(cli: Cli, files: list[str]) -> None:
     Path(files[1]).write_text("SPEAKER a 1 0 -5 <NA> <NA> A <NA> <NA>\n")
-    assert run_command(["score", *files]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == f"diarize: error: {files[1]}, line 1: the duration -5 is negative\n"
+    cli("score", *files).assert_refused(f"{files[1]}, line 1: the duration -5 is negative")
 
 
 def test_the_options_are_those_of_the_function() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,21 +120,22 @@ def test_replayed_talk(cli: Cli, speech: Path, turns: Path, tmp_path: Path) -> N
         assert Path(path).read_bytes() == (tmp_path / "once" / Path(path).name).read_bytes()
 
 
-def test_speech_of_several_folders(cli: Cli, speech: Path, turns: Path, tmp_path: Path) -> None:
+def test_speech_of_several_folders(cli: Cli, speech: Path, tmp_path: Path) -> None:
     """Named as arguments, by an option, or by both."""
+    more = tmp_path / "more"
+    shutil.copytree(speech / "a", more / "d")
     command = ["--seconds", 8, "--speakers", 2, "--seed", 1]
     results = []
     for number, folders in enumerate(
-        (
-            [speech / ".", speech],
-            ["--speech", speech, "--speech", speech],
-            [speech, "--speech", speech],
-        )
+        ([speech, more], ["--speech", speech, "--speech", more], [speech, "--speech", more])
     ):
         result = cli("simulate", *folders, "--out", tmp_path / str(number), *command)
         assert result.status == 0
         results.append((tmp_path / str(number) / "conversation_000.flac").read_bytes())
     assert results[0] == results[1] == results[2]
+    shutil.copytree(speech / "b", more / "a")  # somebody else of the same name
+    twice = cli("simulate", speech, more, "--out", tmp_path / "twice", *command)
+    twice.assert_refused(f"{more}: speaker a is also in {speech}")
     cli("simulate", "--out", tmp_path / "none").assert_refused(
         "single-speaker speech is needed: SPEECH_DIR or --speech DIR"
     )

@@ -11,6 +11,10 @@ import pytest
 
 from diarize.sets import SpeakerSets
 
+from ..making import unit, unit_mean
+
+__all__ = ["unit", "unit_mean"]  # of the tests beside this file
+
 
 class World(NamedTuple):
     """Rows around the sets of known centroids."""
@@ -18,16 +22,6 @@ class World(NamedTuple):
     rows: np.ndarray
     truth: SpeakerSets
     centroids: np.ndarray
-
-
-def unit(values: np.ndarray) -> np.ndarray:
-    return values / np.linalg.norm(values, axis=-1, keepdims=True)
-
-
-def unit_mean(a, b):
-    """A symmetric g with unit vectors in and out; for numpy and torch alike."""
-    total = a + b
-    return total / ((total * total).sum(-1, keepdims=True)) ** 0.5
 
 
 @pytest.fixture(scope="session")

@@ -55,39 +55,12 @@ def test_a_distance_threshold_cuts_as_in_scikit_learn():
     assert fit(rows, distance_threshold=100.0, min_speakers=2).n_speakers_ == 2
 
 
-def test_the_number_of_speakers_is_inferred(make_world):
-    for k in (1, 2, 3, 6):
-        world = make_world(n=90, k=k, share=0.0, seed=k)
-        model = fit(world.rows)
-        assert model.n_speakers_ == k
-        assert model.sets_ == world.truth.by_first_appearance()
-        assert np.allclose(np.linalg.norm(model.centroids_, axis=1), 1)
-
-
 def test_the_number_is_inferred_off_the_sphere_too():
     generator = np.random.default_rng(0)
     for k in (1, 2, 4):
         places = 20 * np.eye(4)[:k]
         rows = places[np.arange(80) % k] + generator.normal(size=(80, 4)) + 100
         assert fit(rows).n_speakers_ == k
-
-
-def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
-    world = make_world(n=300, k=3, share=0.0)
-    model = fit(world.rows, sample_size=60, random_state=0)
-    assert model.sampled_ == 60
-    assert model.sets_ == world.truth.by_first_appearance()
-    # a sample is never too small for the speakers asked for
-    assert fit(world.rows, sample_size=2, n_speakers=5, random_state=0).n_speakers_ == 5
-
-
-def test_order_and_rotation_of_the_rows_do_not_matter(make_world):
-    world = make_world(n=60, k=3, noise=0.8)
-    generator = np.random.default_rng(0)
-    order = generator.permutation(60)
-    rotation = np.linalg.qr(generator.normal(size=(16, 16)))[0]
-    plain, mixed = fit(world.rows).sets_, fit(world.rows[order] @ rotation).sets_
-    assert plain[order].by_first_appearance() == mixed
 
 
 @settings(max_examples=40)

@@ -7,13 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from sklearn.cluster import AffinityPropagation
-from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering import ap
 from diarize.clustering.ap import AP, grow, pairwise_squares
 from diarize.sets import SpeakerSets
 
-from .conftest import unit, unit_mean
+from .conftest import unit
 
 
 def fit(rows, **options):
@@ -76,15 +75,6 @@ def test_exemplars_are_added_one_by_one():
     assert sorted(grow(np.zeros((3, 3)), none, 3)[0]) == [0, 1, 2]  # even if nothing is saved
 
 
-def test_the_number_of_speakers_is_inferred(make_world):
-    for k in (1, 2, 3, 6):
-        world = make_world(n=90, k=k, share=0.0, seed=k)
-        model = fit(world.rows)
-        assert model.n_speakers_ == k
-        assert model.sets_ == world.truth.by_first_appearance()
-        assert (model.preference_ is None) == (k == 1)
-
-
 @pytest.mark.parametrize("preference", [None, -0.01, -1.0, -100.0])
 def test_bounds_rule_over_the_preference(make_world, preference):
     rows = make_world(n=60, k=4, noise=0.5).rows
@@ -92,17 +82,6 @@ def test_bounds_rule_over_the_preference(make_world, preference):
         assert fit(rows, preference=preference, n_speakers=k).n_speakers_ == k
     assert fit(rows, preference=preference, max_speakers=3).n_speakers_ <= 3
     assert fit(rows, preference=preference, min_speakers=7).n_speakers_ >= 7
-
-
-@pytest.mark.parametrize("preference", [None, -1.0])
-def test_order_and_rotation_of_the_rows_do_not_matter(make_world, preference):
-    world = make_world(n=60, k=3, noise=0.7)
-    generator = np.random.default_rng(0)
-    order = generator.permutation(60)
-    rotation = np.linalg.qr(generator.normal(size=(16, 16)))[0]
-    plain = fit(world.rows, preference=preference).sets_
-    mixed = fit(world.rows[order] @ rotation, preference=preference).sets_
-    assert plain[order].by_first_appearance() == mixed
 
 
 def test_messages_that_swing_are_damped_until_they_settle():
@@ -114,33 +93,3 @@ def test_messages_that_swing_are_damped_until_they_settle():
     for damping in (0.65, 0.825):
         model = fit(rows, preference=-150.0, damping=damping)
         assert 1 <= model.n_speakers_ <= 2
-
-
-def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
-    world = make_world(n=300, k=3, share=0.0)
-    model = fit(world.rows, sample_size=60)
-    assert model.sampled_ == 60
-    assert model.sets_ == world.truth.by_first_appearance()
-    assert fit(world.rows, sample_size=None).sampled_ is None
-
-
-def test_it_says_when_it_has_not_converged(make_world):
-    rows = make_world(n=60, noise=0.7).rows
-    with pytest.warns(ConvergenceWarning, match="AP has not converged after max_iter=3 "):
-        fit(rows, preference=-1.0, max_iter=3)
-
-
-@pytest.mark.parametrize(
-    ("option", "reason"),
-    [
-        ({"preference": "low"}, "preference must be a number"),
-        ({"preference": float("-inf")}, "preference must be a finite number"),
-        ({"damping": 0.4}, "damping must be a finite number of at least 0.5"),
-        ({"damping": 1.0}, "damping must be below 1"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"sample_size": 0}, "sample_size"),
-    ],
-)
-def test_options_that_cannot_be_used_are_refused(option, reason):
-    with pytest.raises(ValueError, match=reason):
-        AP(compose=unit_mean).set_params(**option).fit(np.eye(3))

@@ -70,16 +70,6 @@ def test_a_triple_has_three_orders_and_a_quadruple_twelve():
     assert calls == [6, 12, 12]
 
 
-@pytest.mark.parametrize("size", [3, 4])
-def test_the_naming_of_speakers_does_not_matter(size):
-    parts = unit(np.random.default_rng(1).normal(size=(size, 8)))
-    everyone = np.ones((1, size), dtype=bool)
-    expected = compose_sets(lopsided_unit, parts, everyone)
-    assert np.isclose(np.linalg.norm(expected), 1)
-    for order in permutations(range(size)):
-        assert np.allclose(compose_sets(lopsided_unit, parts[list(order)], everyone), expected)
-
-
 def test_only_unit_vectors_are_brought_back_to_the_sphere():
     parts = unit(np.random.default_rng(2).normal(size=(3, 4)))
     everyone = np.ones((1, 3), dtype=bool)
@@ -103,14 +93,6 @@ def test_orders_that_cancel_leave_no_direction():
     parts = np.array([[1.0, 0.0], [-0.5, 3**0.5 / 2], [-0.5, -(3**0.5) / 2]])
     composed = compose_sets(first_half, parts, np.ones((1, 3), dtype=bool))
     assert np.allclose(composed, 0)
-
-
-def test_plain_compositions_over_three():
-    parts = np.array([[1.0, 0.0], [4.0, 2.0], [1.0, 7.0]])
-    everyone = np.ones((1, 3), dtype=bool)
-    assert np.allclose(compose_sets(PLAIN["max"], parts, everyone), [[4, 7]])
-    assert np.allclose(compose_sets(PLAIN["sum"], parts, everyone), [[6, 9]])
-    assert np.allclose(compose_sets(PLAIN["mean"], parts, everyone), [[2, 3]])
 
 
 def test_restarts_may_lead_and_sets_may_come_in_any_order():

@@ -113,12 +113,6 @@ def test_rows_between_two_speakers_hold_both():
     assert (fit(rows, n_speakers=3, fuzzifier=2.0, max_set_size=1).sets_.sizes == 1).all()
 
 
-def test_the_number_of_speakers_is_inferred(make_world):
-    for k in (1, 3):
-        world = make_world(k=k, share=0.0)
-        assert fit(world.rows).sets_ == world.truth.by_first_appearance()
-
-
 def test_the_seed_and_the_order_do_not_change_the_best_objective(make_world):
     rows = make_world(n=80, noise=0.6).rows
     order = np.random.default_rng(0).permutation(80)
@@ -126,24 +120,3 @@ def test_the_seed_and_the_order_do_not_change_the_best_objective(make_world):
     plain = fit(rows, n_speakers=3)
     moved = fit(rows[order] @ rotation, n_speakers=3, random_state=1)
     assert np.isclose(plain.objective_, moved.objective_, rtol=1e-5)
-
-
-def test_it_says_when_it_has_not_converged(make_world):
-    with pytest.warns(ConvergenceWarning, match="FCM has not converged after max_iter=2 "):
-        fit(make_world(noise=0.8).rows, n_speakers=3, max_iter=2)
-
-
-@pytest.mark.parametrize(
-    ("option", "reason"),
-    [
-        ({"fuzzifier": 1.0}, "fuzzifier must be above 1"),
-        ({"n_restarts": 0}, "n_restarts"),
-        ({"tol": -1}, "tol"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"count_penalty": "much"}, "count_penalty"),
-        ({"sample_size": 0}, "sample_size"),
-    ],
-)
-def test_options_that_cannot_be_used_are_refused(option, reason):
-    with pytest.raises(ValueError, match=reason):
-        FCM(max_set_size=1).set_params(**option).fit(np.eye(3))

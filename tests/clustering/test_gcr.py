@@ -169,26 +169,6 @@ def test_everything_is_inferred(make_world):
         assert np.allclose(np.linalg.norm(model.centroids_, axis=1), 1)
 
 
-def test_an_unknown_order_is_refused(make_world):
-    with pytest.raises(ValueError, match="order must be one of nearest, elimination, got 'x'"):
-        GCR(order="x", compose=unit_mean).fit(make_world().rows)
-
-
-@pytest.mark.parametrize(
-    ("option", "reason"),
-    [
-        ({"set_penalty": -1}, "set_penalty must be a finite number of at least 0"),
-        ({"count_penalty": "x"}, "count_penalty must be a number"),
-        ({"threshold": float("nan")}, "threshold must be a finite number of at least 0"),
-        ({"n_base_clusters": 0}, "n_base_clusters must be an integer of at least 1"),
-        ({"sample_size": 1.5}, "sample_size must be an integer of at least 1"),
-    ],
-)
-def test_options_that_cannot_be_used_are_refused(option, reason):
-    with pytest.raises(ValueError, match=reason):
-        GCR(compose=unit_mean).set_params(**option).fit(np.eye(3))
-
-
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 20])
 def test_the_number_of_speakers_is_kept_whatever_the_rows(k):
     rows = unit(np.random.default_rng(k).normal(size=(20, 3)))
@@ -250,14 +230,6 @@ def test_the_order_and_rotation_of_rows_do_not_matter(make_world):
     plain = GCR(compose=unit_mean).fit(world.rows).sets_
     mixed = GCR(compose=rotated).fit(world.rows[order] @ rotation).sets_
     assert np.array_equal(plain[order].by_first_appearance().membership, mixed.membership)
-
-
-def test_many_rows_are_sampled_and_the_rest_assigned(make_world):
-    world = make_world(n=400, k=3)
-    model = GCR(n_base_clusters=6, compose=unit_mean, sample_size=120, random_state=0)
-    model.fit(world.rows)
-    assert model.sampled_ == 120
-    assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
 
 
 def test_the_first_contradiction_ends_the_loop():

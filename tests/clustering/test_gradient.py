@@ -121,16 +121,6 @@ def matrices(p: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.random.default_rng(7).normal(size=(2, p, p)))
 
 
-def test_pairs_are_the_formula():
-    w1, w2 = matrices(4)
-    centroids = unit(np.random.default_rng(0).normal(size=(1, 3, 4)))
-    composed, _ = HadamardPairs((w1, w2), enumerate_sets(3, 2))(centroids)
-    a, b = centroids[0, 0], centroids[0, 2]
-    mixed = w1 @ a + w1 @ b + w2 @ (a * b)
-    assert np.array_equal(composed[0, :3], centroids[0])
-    assert np.allclose(composed[0, 4], mixed / np.linalg.norm(mixed), atol=1e-15)
-
-
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_the_way_back_is_that_of_autograd(k):
     g = Composition(6)

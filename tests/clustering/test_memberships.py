@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.memberships import Mixture, SoftClusterer, members, use_at_least
 
@@ -76,14 +74,3 @@ def test_a_sample_is_fitted_and_every_row_is_judged_itself():
     model = Halves(n_speakers=2, sample_size=10).fit(rows)
     assert model.seen_ == model.sampled_ == 10
     assert model.labels_.tolist() == [0] * 25 + [1] * 25
-
-
-def test_what_has_not_converged_says_so():
-    with pytest.warns(ConvergenceWarning, match="Halves has not converged after max_iter=1"):
-        Halves(n_speakers=2, max_iter=1).fit(np.array([[0.2], [1.5]]))
-
-
-def test_a_threshold_is_a_share():
-    for threshold in (-0.1, 1.1, "half", np.nan):
-        with pytest.raises(ValueError, match="threshold"):
-            Halves(n_speakers=2, threshold=threshold).fit(np.eye(2))

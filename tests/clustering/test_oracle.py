@@ -39,10 +39,6 @@ def test_the_truth_is_needed_and_must_fit():
         Oracle(max_set_size=1).fit(rows, [[0], [1]])
 
 
-def test_it_says_by_a_tag_that_it_needs_y():
-    assert Oracle().__sklearn_tags__().target_tags.required
-
-
 def test_every_set_is_a_speaker_of_its_own():
     rows = np.arange(10.0).reshape(5, 2)
     model = OSC(compose=unit_mean).fit(rows, [[1], [], [0, 1], [1], [0]])
@@ -58,8 +54,3 @@ def test_its_score_is_that_of_the_paper():
     model = OSC(compose=unit_mean).fit(np.zeros((150, 3)), truth)
     assert round(100 * compositional_rand_index(model.sets_, truth), 2) == 91.05
     assert adjusted_rand_index(model.sets_, truth) == 1
-
-
-def test_the_truth_is_needed():
-    with pytest.raises(ValueError, match="needs the truth"):
-        OSC(max_set_size=1).fit(np.eye(3))

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
 
 from diarize.corrections import Claim, Corrections, Kind
 from diarize.errors import InputError
+
+from ..making import annotation
 
 NAMES = ("ann", "ben", "SPEAKER_00")
 # Times on a grid, so that begins and ends often coincide.
@@ -61,13 +62,6 @@ INSTANTS = np.arange(0.125, 5, 0.25)  # one between each two times of the grid
 
 def at(claims_: tuple[Claim, ...], time: float) -> list[Claim]:
     return [claim for claim in claims_ if claim.start <= time < claim.end]
-
-
-def annotation(*lines: tuple[float, float, str]) -> Annotation:
-    made = Annotation()
-    for n, (begin, end, label) in enumerate(lines):
-        made[Segment(begin, end), n] = label
-    return made
 
 
 def test_three_kinds_of_labels() -> None:

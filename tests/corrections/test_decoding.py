@@ -20,12 +20,10 @@ from diarize.sets import SpeakerSets, to_sphere
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import calibrated, confidences
 
+from ..making import unit_mean
+
 OPTIONS = TimelineOptions()
 NAMES = ("ann", "ben", "SPEAKER_00", "SPEAKER_01")
-
-
-def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return to_sphere(a + b)
 
 
 @dataclass
@@ -51,7 +49,7 @@ class Talk:
     def free(self, backend: str = "gcr", d: int = 2, options=OPTIONS, truth=None) -> Decoded:
         n_speakers = 2 if truth is None else None
         self.model = make(
-            backend, n_speakers=n_speakers, max_set_size=d, compose=mean, random_state=0
+            backend, n_speakers=n_speakers, max_set_size=d, compose=unit_mean, random_state=0
         ).fit(self.vectors, truth)
         speakers = self.model.speakers()
         trellis = Trellis.of(self.cells, self.vectors, speakers.sets(), None, options)
@@ -158,7 +156,7 @@ def test_a_correction_speaks_for_the_rest() -> None:
     assert heard(found, 4.0) <= {"SPEAKER_01", "carl"}
 
 
-def test_corrected_windows_bind_a_clustering_that_takes_links() -> None:
+def test_corrected_windows_bind_a_clustering_that_takes_constraints() -> None:
     """Half of a voice that is named twice, by two people, is two voices."""
     said = (Claim(1.0, 3.0, "ann", Kind.ONLY), Claim(7.6, 9.0, "ben", Kind.ONLY))
     talk = Talk(Corrections(said))

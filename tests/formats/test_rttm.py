@@ -17,13 +17,9 @@ import diarize.formats.rttm as rttm
 from diarize.errors import InputError
 from diarize.formats import load_annotations, read_rttm, rttm_text
 
+from ..making import turns_of
+
 GOOD = "SPEAKER talk 1 0.5 2.25 <NA> <NA> ann <NA> <NA>\n"
-
-
-def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
-    return [
-        (turn.start, turn.end, label) for turn, _, label in annotation.itertracks(yield_label=True)
-    ]
 
 
 def test_the_examples_hold() -> None:
@@ -50,7 +46,7 @@ def test_variants_of_one_turn(tmp_path: Path, raw: bytes) -> None:
     annotations = read_rttm(path)
     assert list(annotations) == ["talk"]
     assert annotations["talk"].uri == "talk"
-    assert turns(annotations["talk"]) == [(0.5, 2.75, "ann")]
+    assert turns_of(annotations["talk"]) == [(0.5, 2.75, "ann")]
 
 
 def test_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +54,7 @@ def test_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(GOOD)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
     for source in (str(path), path, "-", io.StringIO(GOOD), io.BytesIO(GOOD.encode())):
-        assert turns(read_rttm(source)["talk"]) == [(0.5, 2.75, "ann")]
+        assert turns_of(read_rttm(source)["talk"]) == [(0.5, 2.75, "ann")]
 
 
 def test_other_types_are_passed_over_and_still_name_the_recording() -> None:
@@ -69,8 +65,8 @@ def test_other_types_are_passed_over_and_still_name_the_recording() -> None:
         "SPEAKER a 1 0 1 <NA> <NA> ann <NA> <NA>\n"
     )
     annotations = read_rttm(io.StringIO(text))
-    assert turns(annotations["a"]) == [(0.0, 1.0, "ann")]
-    assert turns(annotations["b"]) == []
+    assert turns_of(annotations["a"]) == [(0.0, 1.0, "ann")]
+    assert turns_of(annotations["b"]) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +85,7 @@ def test_names_outside_ascii() -> None:
     # A no-break space and an ideographic space belong to the name, as bytes they are no blanks.
     text = "SPEAKER 会議\u3000一 1 0 1 <NA> <NA> Zoë\u00a0Ž <NA> <NA>\n"
     annotations = read_rttm(io.StringIO(text))
-    assert turns(annotations["会議\u3000一"]) == [(0.0, 1.0, "Zoë\u00a0Ž")]
+    assert turns_of(annotations["会議\u3000一"]) == [(0.0, 1.0, "Zoë\u00a0Ž")]
 
 
 @pytest.mark.parametrize(
@@ -141,8 +137,8 @@ def test_unreadable_files(tmp_path: Path) -> None:
 def test_turns_without_length_and_turns_given_twice() -> None:
     empty = GOOD.replace("2.25", "0.000")
     annotations = read_rttm(io.StringIO(empty + GOOD + GOOD))
-    assert turns(annotations["talk"]) == [(0.5, 2.75, "ann")] * 2
-    assert turns(read_rttm(io.StringIO(empty))["talk"]) == []
+    assert turns_of(annotations["talk"]) == [(0.5, 2.75, "ann")] * 2
+    assert turns_of(read_rttm(io.StringIO(empty))["talk"]) == []
 
 
 def test_turns_that_touch_share_their_boundary() -> None:
@@ -150,7 +146,7 @@ def test_turns_that_touch_share_their_boundary() -> None:
         f"SPEAKER t 1 {start} {duration} <NA> <NA> {name} <NA> <NA>\n"
         for start, duration, name in [("0.1", "0.2", "a"), ("0.3", "0.1", "b")]
     )
-    (first, second) = turns(read_rttm(io.StringIO(text))["t"])
+    (first, second) = turns_of(read_rttm(io.StringIO(text))["t"])
     assert first[1] == second[0] == 0.3  # 0.1 + 0.2 is 0.30000000000000004
 
 
@@ -194,7 +190,7 @@ def test_what_is_written_is_read_again(milliseconds: list[tuple[int, int, str]])
     for track, (start, duration, name) in enumerate(milliseconds):
         annotation[Segment(start / 1000, (start + duration) / 1000), track] = name
     again = read_rttm(io.StringIO(rttm_text(annotation)))["file"]
-    assert sorted(turns(again)) == sorted(turns(annotation))
+    assert sorted(turns_of(again)) == sorted(turns_of(annotation))
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -204,7 +200,7 @@ def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / ".b.rttm.tmp.rttm").write_text("half a file")
     annotations = load_annotations(tmp_path)
     assert list(annotations) == ["talk", "silent_one"]
-    assert turns(annotations["silent_one"]) == []
+    assert turns_of(annotations["silent_one"]) == []
     assert load_annotations(tmp_path / "b.rttm") == {"talk": annotations["talk"]}
 
 
@@ -233,4 +229,4 @@ def test_pyannote_reads_it(tmp_path: Path) -> None:
     annotation[Segment(1.0, 3.25), 1] = "<ann>"
     path = tmp_path / "talk.rttm"
     path.write_text(rttm_text(annotation), encoding="utf-8")
-    assert turns(load_rttm(path)["talk"]) == turns(annotation)
+    assert turns_of(load_rttm(path)["talk"]) == turns_of(annotation)

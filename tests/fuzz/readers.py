@@ -186,7 +186,15 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     import torch
 
     from diarize.clustering.dpgmm.splitnet import SplitNet, SplitNetConfig, load_splitnet, packed
-    from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
+    from diarize.embedding import (
+        CompositionalEmbedding,
+        EmbeddingConfig,
+        Knowledge,
+        load_model,
+        save_model,
+    )
+    from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
+    from diarize.embedding.model import Composition
     from diarize.training.checkpoints import read_checkpoint
 
     torch.manual_seed(0)
@@ -194,9 +202,13 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     save_model(CompositionalEmbedding(EmbeddingConfig(dim=4, hidden=2, layers=1)), path)
     model = path.read_bytes()
     path.unlink()
+    save_fitted(Fitted("f.onnx", "0", Place.unchanged(3), Composition(3), Knowledge()), path)
+    fitted = path.read_bytes()
+    path.unlink()
     network = packed(SplitNet(SplitNetConfig(2, hidden=4, encoders=1, decoders=1, inducing=2)))
     return {
         "model": Reader(load_model, (model,), ".safetensors"),
+        "fitted": Reader(load_fitted, (fitted,), ".safetensors"),
         "splitnet": Reader(load_splitnet.__wrapped__, (network,), ".safetensors"),
         "checkpoint": Reader(read_checkpoint, (model,), ".safetensors"),
     }

@@ -15,8 +15,8 @@ from .readers import Reader, readers, refusal, weights_readers
 NAMES = (
     "rttm", "json", "csv", "tsv", "textgrid", "eaf", "audacity", "srt", "vtt", "transcript-json",
     "transcript-srt", "transcript-vtt", "transcript-ctm", "transcript-tsv", "annotations",
-    "corrections", "uem", "list", "preset", "sets", "embeddings", "speakers", "model", "splitnet",
-    "checkpoint",
+    "corrections", "uem", "list", "preset", "sets", "embeddings", "speakers", "model", "fitted",
+    "splitnet", "checkpoint",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import atheris
 
-WEIGHTS = ("model", "splitnet", "checkpoint")
+WEIGHTS = ("model", "fitted", "splitnet", "checkpoint")
 
 
 def load_readers() -> ModuleType:

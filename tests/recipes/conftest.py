@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,14 @@ import pytest
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 for folder in (".", "learning_through_clustering", "dpgmm"):
     sys.path.append(str(RECIPES / folder))  # as if a script of that folder ran
+
+
+def run_script(script: Path, *options: object) -> subprocess.CompletedProcess[str]:
+    """Run a bash script with the `python` and `diarize` of this environment."""
+    commands = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", str(script), *map(str, options)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+
+from .conftest import run_script
 
 
 @pytest.fixture(scope="module")
@@ -118,29 +117,12 @@ def test_it_can_do_without_ac(
     assert "than `ac`" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("recipe", ["conversations", "embedding"])
-def test_the_scripts_are_bash(repo_root: Path, recipe: str) -> None:
-    script = repo_root / "recipes" / recipe / "run.sh"
-    assert os.access(script, os.X_OK)
-    subprocess.run(["bash", "-n", str(script)], check=True)
-    for arguments, reason in (([], "--speech DIR"), (["--colour"], "unknown option --colour")):
-        done = subprocess.run(
-            ["bash", str(script), *arguments], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 2
-        assert reason in done.stderr
-        assert done.stdout == ""
-
-
 @pytest.mark.needs_speech
 def test_a_small_run(folder: Path, shared_dir: Path, tmp_path: Path) -> None:
-    commands = Path(sys.executable).parent  # `diarize` and `python` of this environment
-    command = [
-        "bash", str(folder / "run.sh"), "--speech", str(shared_dir / "speech"),
-        "--work", str(tmp_path), "--conversations", "2", "--backends", "ckm ac oracle",
-    ]  # fmt: skip
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run_script(
+        folder / "run.sh", "--speech", shared_dir / "speech", "--work", tmp_path,
+        "--conversations", 2, "--backends", "ckm ac oracle",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for backend in ("ckm", "ac", "oracle"):
         assert f"| `{backend}` |" in done.stdout

@@ -9,10 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 import soundfile
-from pyannote.core import Annotation, Segment
+from pyannote.core import Annotation
 
 from diarize.corrections import Corrections
 from diarize.formats.rttm import rttm_text
+
+from ..making import annotation
 
 
 @pytest.fixture
@@ -22,14 +24,7 @@ def recipe(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("corrections")
 
 
-def annotated(*turns: tuple[float, float, str]) -> Annotation:
-    made = Annotation(uri="talk")
-    for begin, end, name in turns:
-        made[Segment(begin, end), name] = name
-    return made
-
-
-REFERENCE = annotated((0, 8, "ann"), (7, 20, "ben"), (20, 23, "carl"), (24, 24.2, "ann"))
+REFERENCE = annotation((0, 8, "ann"), (7, 20, "ben"), (20, 23, "carl"), (24, 24.2, "ann"))
 
 
 def told(corrections: Annotation) -> list[tuple[float, float, str]]:
@@ -46,7 +41,7 @@ def test_first_seconds_alone(recipe: ModuleType) -> None:
 
 
 def test_longest_errors_by_the_names_of_the_result(recipe: ModuleType) -> None:
-    result = annotated((0, 10, "SPEAKER_00"), (10, 23, "SPEAKER_01"))
+    result = annotation((0, 10, "SPEAKER_00"), (10, 23, "SPEAKER_01"))
     assert recipe.names_in(result, REFERENCE) == {"ann": "SPEAKER_00", "ben": "SPEAKER_01"}
     assert told(recipe.errors(REFERENCE, result)) == [
         (8, 10, "ONLY:SPEAKER_01"), (20, 22, "ONLY:carl"), (22, 23, "ONLY:carl"),
@@ -54,7 +49,7 @@ def test_longest_errors_by_the_names_of_the_result(recipe: ModuleType) -> None:
 
 
 def test_time_outside_of_corrections(recipe: ModuleType) -> None:
-    given = annotated((1, 3, "x"), (19, 21, "y"))
+    given = annotation((1, 3, "x"), (19, 21, "y"))
     rest = recipe.outside(REFERENCE, given)
     assert rest.label_duration("ann") == pytest.approx(8 - 2 + 0.2)
     assert rest.label_duration("ben") == pytest.approx(13 - 1)
@@ -64,7 +59,7 @@ def test_time_outside_of_corrections(recipe: ModuleType) -> None:
 def test_a_table(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     soundfile.write(tmp_path / "talk.flac", rng.normal(0, 0.05, 16_000 * 14), 16_000)
-    (tmp_path / "talk.rttm").write_text(rttm_text(annotated((0, 8, "ann"), (8, 14, "ben"))))
+    (tmp_path / "talk.rttm").write_text(rttm_text(annotation((0, 8, "ann"), (8, 14, "ben"))))
     recipe.main([str(tmp_path), "ac"])
     head, _, *lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[1] for line in lines] == ["first", "errors"]

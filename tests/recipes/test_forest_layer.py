@@ -109,33 +109,6 @@ def test_the_loss_is_not_negative_and_zero_at_agreement_without_noise() -> None:
     assert float(clear(random_pairs(9), must, cannot)) > 0
 
 
-def test_a_batch_is_the_mean_of_its_parts() -> None:
-    batch = torch.stack([random_pairs(7, seed) for seed in range(3)])
-    must, cannot = links_from_labels(torch.tensor([[0, 1, 0, -1, -1, 1, 2]] * 3))
-    loss = PartialFenchelYoungLoss(3, epsilon=0.0, samples=1)
-    parts = [loss(batch[i], must[i], cannot[i]) for i in range(3)]
-    assert float(loss(batch, must, cannot)) == pytest.approx(float(torch.stack(parts).mean()))
-
-
-def test_connectivity_can_be_learned_by_squared_distance() -> None:
-    """Two clusters beside a nuisance dimension; gradients pass through the clustering alone."""
-    generator = seeded()
-    labels = torch.arange(12) % 2
-    points = torch.stack([labels * 1.0, torch.linspace(0, 6, 12)], dim=1)
-    weights = torch.ones(2, requires_grad=True)
-    wanted = (labels[:, None] == labels).float()
-    optimiser = torch.optim.Adam([weights], lr=0.1)
-    for _ in range(60):
-        found = perturbed_connectivity(
-            squared(points * weights), 2, epsilon=0.3, samples=200, generator=generator
-        )
-        optimiser.zero_grad()
-        ((found - wanted) ** 2).mean().backward()
-        optimiser.step()
-    final = max_spanning_forest(squared(points * weights.detach()), 2)
-    assert torch.equal(final.connectivity, wanted.bool())
-
-
 def noisy_blobs(rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Section 11: four Gaussians of 15 points in two dimensions, and two of uniform noise.
 
@@ -332,17 +305,6 @@ def test_against_brute_force(kind: str) -> None:
         assert max(gaps) < 1e-9
 
 
-def test_without_constraints_brute_force_is_reached() -> None:
-    nothing = torch.zeros(5, 5, dtype=torch.bool)
-    for seed in range(10):
-        similarity = similarities(seed, 5)
-        for k in range(1, 6):
-            best = brute_force(similarity, k, nothing, nothing)
-            assert float(value(max_spanning_forest(similarity, k), similarity)) == pytest.approx(
-                best
-            )
-
-
 def test_leading_dimensions_and_one_set_of_constraints_for_all() -> None:
     similarity = similarities(1, 2, 3, 7)
     must, cannot = links_from_labels(torch.tensor([0, 0, 1, -1, -1, 1, 0]))
@@ -375,10 +337,3 @@ def test_what_cannot_be_met_is_refused(k: int, labels: list[int], reason: str) -
     must, cannot = links_from_labels(torch.tensor(labels))
     with pytest.raises(ValueError, match=reason):
         max_spanning_forest(similarities(0, 3), k, must_link=must, cannot_link=cannot)
-
-
-def test_links_that_contradict_each_other_are_refused() -> None:
-    must, cannot = torch.zeros(2, 4, 4, dtype=torch.bool)
-    must[0, 1] = must[1, 2] = cannot[0, 2] = True
-    with pytest.raises(ValueError, match=r"points [01] and [12] must be linked"):
-        max_spanning_forest(similarities(0, 4), 2, must_link=must, cannot_link=cannot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from forest_loss import forest_loss
 
@@ -81,18 +80,3 @@ def test_a_window_that_is_not_known_may_hang_anywhere():
     # these apart; labels can only make it worse.
     partly = float(loss_of(g, vectors, known=known).detach())
     assert -1e-6 <= partly <= float(loss_of(g, vectors).detach()) + 1e-6
-
-
-@pytest.mark.parametrize("largest", [1, 2])
-def test_smaller_sets_are_enough(largest):
-    torch.manual_seed(0)
-    g = Composition(8)
-    vectors = at_their_places(g)
-    assert float(loss_of(g, vectors, largest=largest).detach()) < 0.02
-
-
-def test_the_same_noise_gives_the_same_loss():
-    torch.manual_seed(0)
-    g, vectors = Composition(8), torch.nn.functional.normalize(torch.randn(1, len(SETS), 8), dim=-1)
-    assert torch.equal(loss_of(g, vectors, seed=3), loss_of(g, vectors, seed=3))
-    assert not torch.equal(loss_of(g, vectors, seed=3), loss_of(g, vectors, seed=4))

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +19,8 @@ from diarize.embedding import EmbeddingConfig
 from diarize.errors import InputError
 from diarize.mixing.voices import Voices
 from diarize.training.episodes import EpisodeConfig
+
+from .conftest import run_script
 
 
 @pytest.fixture
@@ -75,19 +74,13 @@ def test_idx_files(idx: ModuleType, fashion: Path) -> None:
 
 def test_the_smoke_run(repo_root: Path, fashion: Path, tmp_path: Path) -> None:
     script = repo_root / "recipes" / "learning_through_clustering" / "run.sh"
-    assert os.access(script, os.X_OK)
-    here = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
 
-    def run(*options: str) -> str:
-        done = subprocess.run(
-            ["bash", str(script), "--smoke", "--work", str(tmp_path / "work"), *options],
-            capture_output=True, text=True, check=False, env=environment, cwd=tmp_path,
-        )  # fmt: skip
+    def run(*options: object) -> str:
+        done = run_script(script, "--smoke", "--work", tmp_path / "work", *options)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    printed = run("--idx", str(fashion), "--stop-stage", "3")
+    printed = run("--idx", fashion, "--stop-stage", "3")
     assert "\ndigits\n" in printed and "\ndigits, imb 3\n" in printed
     assert "\nfashion\n" in printed and "\nfashion, imb 3\n" in printed
     ours = [line for line in printed.splitlines() if line.startswith("| combination assignment |")]

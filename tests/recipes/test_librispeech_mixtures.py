@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +13,8 @@ import pytest
 from diarize.errors import InputError
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import Voices
+
+from .conftest import run_script
 
 
 @pytest.fixture
@@ -107,25 +106,12 @@ def test_the_paper_figures_are_complete(folder: Path) -> None:
     assert "3\t2500\tosc\t87.2\t0.0\t\t" in lines
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    commands = Path(sys.executable).parent  # `python` of this environment
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", str(folder / "run.sh"), *options]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_the_script_says_what_it_needs(folder: Path, tmp_path: Path) -> None:
-    done = run(folder, "--work", str(tmp_path))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "speech is needed" in done.stderr
-
-
 def test_the_smoke_run(folder: Path, tmp_path: Path, tiny_weights: Path) -> None:
     options = [
-        "--smoke", "--work", str(tmp_path), "--model", str(tiny_weights),
+        "--smoke", "--work", tmp_path, "--model", tiny_weights,
         "--methods", "gcr ckm ac osc centroids",
     ]  # fmt: skip
-    done = run(folder, *options)
+    done = run_script(folder / "run.sh", *options)
     assert done.returncode == 0, done.stderr
     for line in (
         "dev-b: 6 speakers", "| GCR |", "| CKM |", "| CKM - OSC |", "| true centroids |",

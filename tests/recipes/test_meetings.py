@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +10,8 @@ import pytest
 import soundfile
 
 from diarize.errors import InputError
+
+from .conftest import run_script
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +54,10 @@ def test_a_corpus_as_published(
     corpus: str, audio: str, references: str, published: str,
 ) -> None:  # fmt: skip
     lay_out(repo_root, tmp_path / "data", audio, references, uem=corpus != "voxconverse")
-    commands = Path(sys.executable).parent  # `diarize` and `python` of this environment
-    command = [
-        "bash", str(folder / "run.sh"), "--data", str(tmp_path / "data"), "--corpus", corpus,
-        "--work", str(tmp_path / "work"), "--backends", "ac",
-    ]  # fmt: skip
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run_script(
+        folder / "run.sh", "--data", tmp_path / "data", "--corpus", corpus,
+        "--work", tmp_path / "work", "--backends", "ac",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     ours = next(line for line in lines if line.startswith("| `ac` |")).split("|")
@@ -83,8 +79,5 @@ def test_what_is_missing_is_named(pairing: ModuleType, tmp_path: Path) -> None:
 
 
 def test_the_corpus_must_be_known(folder: Path) -> None:
-    done = subprocess.run(
-        ["bash", str(folder / "run.sh"), "--data", "x", "--corpus", "callhome"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_script(folder / "run.sh", "--data", "x", "--corpus", "callhome")
     assert done.returncode == 2 and "--corpus is ami-headsets" in done.stderr

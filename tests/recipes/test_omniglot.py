@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import zipfile
 from itertools import combinations
@@ -16,11 +14,13 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[2] / "recipes"))
 
 from omniglot import augment, episodes, images, made_up, train, trials
-from omniglot.model import Composition, Embedding, load_model, save_model
+from omniglot.model import Embedding, load_model, save_model
 
 from diarize.errors import InputError
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
+
+from .conftest import run_script
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,6 @@ def tiny() -> Embedding:
 
 def chance(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def test_drawings_are_ink_of_one(drawings: images.Drawings) -> None:
-    assert len(drawings) == 3 * made_up.CHARACTERS
-    assert drawings.images.shape == (len(drawings) * made_up.DRAWINGS, 53, 53)
-    assert drawings.images.min() == 0
-    assert drawings.images.max() == 1
-    assert drawings.images.mean() < 0.3
-    rows = np.concatenate(drawings.rows)
-    assert np.array_equal(np.sort(rows), np.arange(len(drawings.images)))
-    assert {len(r) for r in drawings.rows} == {made_up.DRAWINGS}
 
 
 def test_no_character_is_in_two_parts(folder: Path) -> None:
@@ -86,48 +75,6 @@ def test_symmetries_are_turns_and_mirror_images() -> None:
     assert sorted(matches) == [[i] for i in range(8)]
 
 
-def test_a_drawing_keeps_its_size_without_augmentation() -> None:
-    still = augment.Augmentation(smallest=1.0, largest=1.0, shift=0.0, noise=0.0)
-    maps = augment.random_maps(3, still, chance())
-    torch.testing.assert_close(maps, torch.eye(3).expand(3, 3, 3))
-
-
-def test_superposition_is_the_maximum() -> None:
-    layers = torch.rand(3, 4, 4, generator=chance())
-    result = augment.superpose(layers, torch.tensor([[0, -1], [1, 2]]))
-    assert torch.equal(result[0], layers[0])
-    assert torch.equal(result[1], torch.maximum(layers[1], layers[2]))
-
-
-def test_noise_is_behind_the_ink() -> None:
-    canvases = (torch.rand(5, 8, 8, generator=chance()) < 0.3).float()
-    noisy = augment.add_noise(canvases, augment.PAPER, chance())
-    assert torch.equal(noisy[canvases == 1], canvases[canvases == 1])
-    assert (noisy[canvases == 0] != 0).all()
-
-
-def test_g_is_symmetric_and_gives_unit_vectors() -> None:
-    g = Composition(8)
-    torch.nn.init.normal_(g.w2.weight)
-    a, b = torch.nn.functional.normalize(torch.randn(2, 5, 8, generator=chance()), dim=-1)
-    torch.testing.assert_close(g(a, b), g(b, a))
-    torch.testing.assert_close(g(a, b).norm(dim=-1), torch.ones(5))
-
-
-def test_a_model_is_read_back(tiny: Embedding, tmp_path: Path) -> None:
-    save_model(tiny, tmp_path / "model.pt")
-    canvases = torch.rand(3, 40, 40, generator=chance())
-    again = load_model(tmp_path / "model.pt")
-    assert torch.equal(again.embed(canvases), tiny.embed(canvases))
-
-
-def test_training_episodes(drawings: images.Drawings) -> None:
-    episode = episodes.training_episodes(drawings, 2, 5, 24, chance())
-    assert episode.canvases.shape == (2, 2 * 5 + 10, 24, 24)
-    assert (episode.canvases.flatten(2).amax(dim=2) > 0.5).all()  # something is drawn on each
-    assert episode.pairs.tolist() == [list(pair) for pair in combinations(range(5), 2)]
-
-
 def test_sets_are_told_apart_where_vectors_are_their_sets(
     drawings: images.Drawings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,12 +100,6 @@ def test_sets_are_told_apart_where_vectors_are_their_sets(
     assert found == episodes.SetAccuracy(1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def test_an_untrained_model_knows_little(tiny: Embedding, drawings: images.Drawings) -> None:
-    found = episodes.set_accuracy(tiny, drawings, 4, seed=0)
-    assert 0 <= found.all <= 0.6
-    assert found.all == pytest.approx((found.single + 2 * found.pair) / 3)
-
-
 def test_training_goes_on_where_it_stopped(
     drawings: images.Drawings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,13 +118,6 @@ def test_training_goes_on_where_it_stopped(
         weights.append(load_model(work / "model.pt").state_dict())
     for name, value in weights[0].items():
         torch.testing.assert_close(value, weights[1][name], msg=name)
-
-
-def test_the_learning_rate_rises_and_falls() -> None:
-    rates = [train.learning_rate(step, 1000, 300) for step in range(1000)]
-    assert max(rates) == train.LEARNING_RATE == rates[500]
-    assert rates[0] == train.LEARNING_RATE / train.WARM_UP
-    assert rates[-1] == pytest.approx(train.LEARNING_RATE / 300)
 
 
 def test_trials(tiny: Embedding, drawings: images.Drawings, tmp_path: Path) -> None:
@@ -222,26 +156,9 @@ def test_trials_of_another_model_are_not_mixed_in(
         trials.main(arguments)
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    commands = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        [str(script), *arguments], env=environment, capture_output=True, text=True, check=False
-    )
-
-
-def test_the_script_refuses(repo_root: Path) -> None:
-    script = repo_root / "recipes" / "omniglot" / "run.sh"
-    for arguments, reason in (([], "--omniglot DIR"), (["--colour", "1"], "unknown option")):
-        done = run(script, *arguments)
-        assert done.returncode == 2
-        assert reason in done.stderr
-        assert done.stdout == ""
-
-
 def test_all_of_it_on_made_up_characters(repo_root: Path, tmp_path: Path) -> None:
     script = repo_root / "recipes" / "omniglot" / "run.sh"
-    done = run(script, "--smoke", "--work", str(tmp_path))
+    done = run_script(script, "--smoke", "--work", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "| test (8) |" in done.stdout
     assert "**CRI (%), sets of up to 2**" in done.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
+import os
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from diarize.sets import SpeakerSets
+
+from .conftest import RECIPES, run_script
 
 SCRIPT = """#!/usr/bin/env bash
 # What it does.
@@ -35,16 +37,31 @@ def script(tmp_path: Path, repo_root: Path) -> Path:
     return path
 
 
-def run(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["bash", str(script), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+SCRIPTS = sorted(RECIPES.glob("*/run.sh"))
+NEEDS = {
+    "activity": "--speech DIR", "conversations": "--speech DIR", "embedding": "--speech DIR",
+    "librispeech_mixtures": "speech is needed", "meetings": "--corpus is ami-headsets",
+    "omniglot": "--omniglot DIR", "streaming": "--speech DIR",
+}  # fmt: skip
+"""What a recipe cannot do without; the others bring their own."""
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.parent.name)
+def test_every_recipe_says_what_it_needs(path: Path) -> None:
+    assert os.access(path, os.X_OK)
+    need = NEEDS.get(path.parent.name)
+    for options, reason in ((["--colour"], "unknown option --colour"), ([], need)):
+        if reason:
+            done = run_script(path, *options)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert reason in done.stderr
 
 
 def test_options_set_variables(script: Path) -> None:
-    done = run(script, "--two-words", "a b", "--quick", "--stop-stage", "1")
+    done = run_script(script, "--two-words", "a b", "--quick", "--stop-stage", "1")
     assert done.stdout == f"a b true {script.parent}\n1\n"
     assert done.stderr.endswith("stage 1: number 1\n")
-    assert run(script).stdout == f"none false {script.parent}\n1\n2\n"
+    assert run_script(script).stdout == f"none false {script.parent}\n1\n2\n"
 
 
 @pytest.mark.parametrize(
@@ -57,13 +74,13 @@ def test_options_set_variables(script: Path) -> None:
     ],
 )
 def test_other_options_are_refused(script: Path, options: list[str], reason: str) -> None:
-    done = run(script, *options)
+    done = run_script(script, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert reason in done.stderr
 
 
 def test_help_is_the_head_of_the_script(script: Path) -> None:
-    assert run(script, "--help").stdout == "What it does.\n  run.sh [--two-words X]\n"
+    assert run_script(script, "--help").stdout == "What it does.\n  run.sh [--two-words X]\n"
 
 
 @pytest.fixture

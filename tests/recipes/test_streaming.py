@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -35,14 +34,3 @@ def test_what_is_written(
         for name in names:
             assert read_rttm(out / name / "talk.rttm")["talk"].labels(), name
     assert len(os.listdir(out)) == 5
-
-
-def test_the_script_is_bash(folder: Path) -> None:
-    script = folder / "run.sh"
-    assert os.access(script, os.X_OK)
-    subprocess.run(["bash", "-n", str(script)], check=True)
-    for arguments, reason in (([], "--speech DIR"), (["--colour"], "unknown option --colour")):
-        done = subprocess.run(
-            ["bash", str(script), *arguments], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 2 and reason in done.stderr and done.stdout == ""

@@ -59,12 +59,6 @@ def test_a_gradient_that_is_not_finite_stops_the_training(small, tmp_path, monke
     assert all(tensor.isfinite().all() for tensor in sound.values())
 
 
-def test_until_step_0_nothing_is_trained(small, tmp_path):
-    done = []
-    train_splitnet(small, tmp_path, until=0, hook=lambda *step: done.append(step))
-    assert done == []
-
-
 def test_another_recipe_is_refused(small, tmp_path):
     train_splitnet(small, tmp_path, until=1)
     other = SplitRecipe(dimension=2, steps=6, batch=5, rows=(16, 24))

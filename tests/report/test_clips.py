@@ -9,21 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from pyannote.core import Annotation, Segment
 
 from diarize.audio import open_recording
 from diarize.audio.decoders import CHUNK_VALUES
 from diarize.errors import InputError
 from diarize.report.clips import cut_clips
 
+from ..making import annotation
+
 RATE = 44_100
-
-
-def annotate(*turns: tuple[float, float, str]) -> Annotation:
-    annotation = Annotation(uri="talk")
-    for track, (start, end, speaker) in enumerate(turns):
-        annotation[Segment(start, end), track] = speaker
-    return annotation
 
 
 @pytest.fixture
@@ -39,7 +33,7 @@ def noise(tmp_path: Path) -> Path:
 def test_clips_are_the_recording_bit_by_bit(noise: Path, tmp_path: Path) -> None:
     samples, _ = soundfile.read(noise, dtype="int16")
     turns = [(0.25, 6.5, "ann"), (1.0, 1.5, "ben"), (1.5, 7.123, "ben"), (7.5, 9.0, "ann")]
-    found = cut_clips(open_recording(noise), annotate(*turns), tmp_path / "new" / "clips")
+    found = cut_clips(open_recording(noise), annotation(*turns), tmp_path / "new" / "clips")
     assert [path.name for path in found] == [
         "ann_0000.250-0006.500.wav",
         "ben_0001.000-0001.500.wav",
@@ -56,7 +50,7 @@ def test_clips_are_the_recording_bit_by_bit(noise: Path, tmp_path: Path) -> None
 def test_one_channel_of_a_part_keeps_the_times_of_the_file(noise: Path, tmp_path: Path) -> None:
     samples, _ = soundfile.read(noise, dtype="int16")
     recording = open_recording(noise, channel=1, start=2.0, end=4.0)
-    (path,) = cut_clips(recording, annotate((2.5, 3.0, "ann")), tmp_path)
+    (path,) = cut_clips(recording, annotation((2.5, 3.0, "ann")), tmp_path)
     np.testing.assert_array_equal(
         soundfile.read(path, dtype="int16")[0], samples[round(2.5 * RATE) : 3 * RATE, 1]
     )
@@ -68,7 +62,7 @@ def test_names_stay_in_the_folder_and_apart(
     speakers = ["../../x", "a/b", "a:b", "A_B", "", "n" * 400]
     turns = [(n / 10, (n + 1) / 10, speaker) for n, speaker in enumerate(speakers)]
     folder = tmp_path / "clips"
-    found = cut_clips(open_recording(write_tone()), annotate(*turns), folder)
+    found = cut_clips(open_recording(write_tone()), annotation(*turns), folder)
     assert {path.parent for path in found} == {folder}
     assert len({path.name.casefold() for path in found}) == len(os.listdir(folder)) == 6
     names = [path.name.rpartition("_")[0] for path in found]
@@ -76,7 +70,7 @@ def test_names_stay_in_the_folder_and_apart(
 
 
 def test_nothing_said_makes_no_folder(write_tone: Callable[..., Path], tmp_path: Path) -> None:
-    assert cut_clips(open_recording(write_tone()), annotate(), tmp_path / "clips") == []
+    assert cut_clips(open_recording(write_tone()), annotation(), tmp_path / "clips") == []
     assert not (tmp_path / "clips").exists()
 
 
@@ -84,5 +78,5 @@ def test_a_damaged_recording_leaves_no_half_clip(noise: Path, tmp_path: Path) ->
     noise.write_bytes(noise.read_bytes()[: noise.stat().st_size // 2])
     folder = tmp_path / "clips"
     with pytest.raises(InputError, match=r"noise\.flac: is damaged or cut off"):
-        cut_clips(open_recording(noise), annotate((0.5, 1.0, "a"), (0.7, 7.0, "b")), folder)
+        cut_clips(open_recording(noise), annotation((0.5, 1.0, "a"), (0.7, 7.0, "b")), folder)
     assert [path.name for path in folder.iterdir()] == ["a_0000.500-0001.000.wav"]

@@ -48,14 +48,6 @@ def test_every_set_is_drawn_and_every_part_has_an_arrow(tmp_path: Path) -> None:
     assert len(arrows) == 2 * 10 + legend_and_spines
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
-def test_the_same_sets_give_the_same_bytes(suffix: str, tmp_path: Path) -> None:
-    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-    for path in paths:
-        plot_clusters(rows_of(FIVE), FIVE, path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
 @pytest.mark.parametrize(
     ("rows", "lists"),
     [

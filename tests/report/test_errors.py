@@ -3,20 +3,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
 
 from diarize.report.errors import KINDS, error_intervals, partners
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 
+from ..making import annotation
+
 turn = st.tuples(st.integers(0, 20), st.integers(1, 9), st.sampled_from("abc"))
-
-
-def annotation(*turns: tuple[float, float, str]) -> Annotation:
-    made = Annotation(uri="talk")
-    for track, (start, end, speaker) in enumerate(turns):
-        made[Segment(start, end), track] = speaker
-    return made
 
 
 def test_each_kind_lies_where_it_is_made() -> None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
+from pyannote.core import Annotation
 
 from diarize.report.figures import talk_figures
+
+from ..making import annotation
 
 Turns = list[tuple[int, int, str]]
 turns = st.lists(
@@ -19,16 +21,9 @@ turns = st.lists(
 )
 
 
-def annotation(turns: Turns) -> Annotation:
-    made = Annotation(uri="talk")
-    for track, (start, end, speaker) in enumerate(turns):
-        made[Segment(start, end), track] = speaker
-    return made
-
-
 @given(turns)
 def test_figures_are_those_of_counting_second_by_second(turns: Turns) -> None:
-    found = talk_figures(annotation(turns))
+    found = talk_figures(annotation(*turns))
     order = sorted(turns)
     names = list(dict.fromkeys(speaker for _, _, speaker in order))
     assert found.speakers == tuple(names)
@@ -47,7 +42,7 @@ def test_figures_are_those_of_counting_second_by_second(turns: Turns) -> None:
 
 
 def test_the_order_is_that_of_appearance() -> None:
-    found = talk_figures(annotation([(0, 2, "zoe"), (1, 3, "ann"), (5, 6, "zoe")]))
+    found = talk_figures(annotation((0, 2, "zoe"), (1, 3, "ann"), (5, 6, "zoe")))
     assert found.speakers == ("zoe", "ann")
     assert found.talk.tolist() == [3, 2]
     assert found.alone.tolist() == [2, 1]

@@ -18,6 +18,8 @@ from diarize.formats import read_rttm
 from diarize.report import sound
 from diarize.report.html import write_page
 
+from ..making import annotation
+
 pytestmark = pytest.mark.needs_chromium
 
 FLAGS = (
@@ -63,17 +65,10 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
 def open_page(browser: Any, path: Path, *, reference: Annotation | None) -> None:
     time = np.arange(6 * SAMPLE_RATE) / SAMPLE_RATE
     recording = open_recording((0.3 * np.sin(2 * np.pi * 220 * time), SAMPLE_RATE))
-    found = annotation(TURNS)
+    found = annotation(*TURNS, uri="audio")
     confidence = {(Segment(4.0, 5.0), 2): 0.6}
     write_page(path, recording, found, confidence=confidence, reference=reference)
     browser.get(path.as_uri())
-
-
-def annotation(turns: list[tuple[float, float, str]]) -> Annotation:
-    made = Annotation(uri="audio")
-    for track, (start, end, speaker) in enumerate(turns):
-        made[Segment(start, end), track] = speaker
-    return made
 
 
 def find(browser: Any, selector: str) -> list[Any]:
@@ -108,7 +103,7 @@ def test_names_are_shown_and_do_nothing(page: Any) -> None:
 def test_long_names_are_told_apart(browser: Any, tmp_path: Path) -> None:
     long = "Sprecherin_mit_einem_wirklich_sehr_langen_Namen"
     names = [f"{long}_1", f"{long}_2", "Ben"]
-    truth = annotation([(n, n + 0.5, name) for n, name in enumerate(names)])
+    truth = annotation(*((n, n + 0.5, name) for n, name in enumerate(names)))
     open_page(browser, tmp_path / "talk.html", reference=truth)
     lanes = find(browser, "#labels .thin .name")[: len(names)]
     assert [lane.get_property("textContent") for lane in lanes] == names
@@ -125,7 +120,7 @@ def test_a_file_name_does_nothing(
 ) -> None:
     path = tmp_path / "talk.html"
     recording = open_recording(write_tone("<img src=x onerror=document.title=1>.wav"))
-    write_page(path, recording, annotation(TURNS))
+    write_page(path, recording, annotation(*TURNS, uri="audio"))
     browser.get(path.as_uri())
     assert find(browser, "h1")[0].text == browser.title == "<img_src=x_onerror=document.title=1>"
     assert not find(browser, "img")
@@ -234,7 +229,7 @@ def test_it_fits_a_phone(page: Any) -> None:
 
 
 def test_errors_are_marked_by_kind(browser: Any, tmp_path: Path) -> None:
-    truth = annotation([(0.5, 3.5, "ann"), (1.5, 3.5, "bob")])
+    truth = annotation((0.5, 3.5, "ann"), (1.5, 3.5, "bob"))
     open_page(browser, tmp_path / "talk.html", reference=truth)
     assert {kind: len(find(browser, f"#track .{kind}")) for kind in ("missed", "false-alarm")} == {
         "missed": 1,

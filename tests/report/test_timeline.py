@@ -1,46 +1,18 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
 from diarize.report.pictures import COLOURS
 from diarize.report.timeline import _clock, _matched, plot_timeline
 
-
-def annotation(*turns: tuple[float, float, str]) -> Annotation:
-    made = Annotation(uri="talk")
-    for start, end, speaker in turns:
-        segment = Segment(start, end)
-        made[segment, made.new_track(segment)] = speaker
-    return made
-
+from ..making import annotation
 
 TRUTH = annotation((0, 4, "ann"), (3, 8, "bob"), (8, 9, "ann"))
 FOUND = annotation((0, 4.2, "S0"), (3.1, 8, "S1"), (5, 6, "S2"))
-
-
-@pytest.mark.parametrize(
-    ("suffix", "magic"),
-    [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")],
-)
-def test_the_suffix_chooses_the_format(tmp_path: Path, suffix: str, magic: bytes) -> None:
-    path = tmp_path / f"talk.{suffix}"
-    plot_timeline({"talk": FOUND}, path, reference={"talk": TRUTH})
-    assert path.read_bytes().startswith(magic)
-
-
-def test_the_same_turns_give_the_same_bytes(tmp_path: Path) -> None:
-    for suffix in ("svg", "png", "pdf"):
-        plots = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-        for plot in plots:
-            plot_timeline({"talk": FOUND}, plot)
-        assert plots[0].read_bytes() == plots[1].read_bytes()
 
 
 def test_every_turn_is_drawn_in_the_colour_of_its_partner(tmp_path: Path) -> None:
@@ -67,29 +39,9 @@ def test_many_speakers_empty_recordings_and_several_at_once(tmp_path: Path) -> N
     assert path.stat().st_size > 0
 
 
-@pytest.mark.parametrize("name", ["talk.bmp", "talk"])
-def test_an_unknown_format_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"svg, \.png, \.pdf"):
-        plot_timeline({"talk": FOUND}, tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recording"):
         plot_timeline({}, tmp_path / "talk.svg")
-
-
-def test_matplotlib_is_loaded_only_to_draw() -> None:
-    code = "import sys, diarize.report.timeline; sys.exit('matplotlib' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_without_matplotlib_a_sentence_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match="pip install"):
-        plot_timeline({"talk": FOUND}, tmp_path / "talk.svg")
 
 
 @pytest.mark.parametrize(

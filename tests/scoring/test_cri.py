@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment, Timeline
+from pyannote.core import Segment, Timeline
 
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.scoring.cri import Agreement, frame_agreement
 from diarize.scoring.elements import decompose
 from diarize.sets import SpeakerSets
+
+from .drawn import Turns, annotation, turns
 
 Rows = list[set[int]]
 
@@ -107,23 +109,10 @@ def test_too_few_rows() -> None:
         compositional_rand_index(one, SpeakerSets.from_lists([[0], [0]]))
 
 
-Turns = list[tuple[str, int, int]]  # speaker, start, end in milliseconds
-
-
-def turns(names: str) -> st.SearchStrategy[Turns]:
-    turn = st.tuples(st.sampled_from(names), st.integers(0, 200), st.integers(1, 100))
-    return st.lists(turn.map(lambda t: (t[0], t[1], t[1] + t[2])), max_size=5)
-
-
-def annotation(given_turns: Turns) -> Annotation:
-    result = Annotation(uri="talk")
-    for track, (speaker, start, end) in enumerate(given_turns):
-        result[Segment(start / 1000, end / 1000), track] = speaker
-    return result
-
-
 @settings(max_examples=60, deadline=None)
-@given(turns("ABC"), turns("xyz"), st.integers(0, 100), st.integers(1, 300))
+@given(
+    turns("ABC", 200, 100, 5), turns("xyz", 200, 100, 5), st.integers(0, 100), st.integers(1, 300)
+)
 def test_frames_are_judged_by_their_middle(
     reference: Turns, hypothesis: Turns, start: int, seconds: int
 ) -> None:
@@ -137,5 +126,5 @@ def test_frames_are_judged_by_their_middle(
             truth.append(said)
             inferred.append(heard)
     uem = Timeline([Segment(start / 1000, end / 1000)])
-    elements = decompose(annotation(reference), annotation(hypothesis), uem)
+    elements = decompose(annotation(reference, 1000), annotation(hypothesis, 1000), uem)
     assert frame_agreement(elements) == double_loop(inferred, truth)

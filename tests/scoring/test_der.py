@@ -8,18 +8,14 @@ from itertools import permutations, product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment, Timeline
+from pyannote.core import Segment, Timeline
 
 from diarize.scoring.der import SpeakerTime, speaker_mapping, speaker_time
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 
-Turns = list[tuple[str, int, int]]  # speaker, start, end in tenths of a second
+from .drawn import Turns, annotation, turns
+
 TENTH = TICKS_PER_SECOND // 10
-
-
-def turns(names: str) -> st.SearchStrategy[Turns]:
-    turn = st.tuples(st.sampled_from(names), st.integers(0, 60), st.integers(1, 25))
-    return st.lists(turn.map(lambda t: (t[0], t[1], t[1] + t[2])), max_size=7)
 
 
 def apart(reference: Turns) -> Turns:
@@ -38,13 +34,6 @@ REGIONS = st.none() | st.lists(
     max_size=2,
 )
 COLLAR = st.sampled_from([0, 1, 3, 10])  # tenths of a second, per side
-
-
-def annotation(given_turns: Turns) -> Annotation:
-    result = Annotation(uri="talk")
-    for track, (speaker, start, end) in enumerate(given_turns):
-        result[Segment(start / 10, end / 10), track] = speaker
-    return result
 
 
 def timeline(regions: list[tuple[int, int]] | None) -> Timeline | None:

@@ -16,19 +16,7 @@ from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
 from diarize.scoring.jer import jaccard_errors
 
-Turns = list[tuple[str, int, int]]  # speaker, start, end in tenths of a second
-
-
-def turns(names: str) -> st.SearchStrategy[Turns]:
-    turn = st.tuples(st.sampled_from(names), st.integers(0, 60), st.integers(1, 25))
-    return st.lists(turn.map(lambda t: (t[0], t[1], t[1] + t[2])), max_size=7)
-
-
-def annotation(given_turns: Turns) -> Annotation:
-    result = Annotation(uri="talk")
-    for track, (speaker, start, end) in enumerate(given_turns):
-        result[Segment(start / 10, end / 10), track] = speaker
-    return result
+from .drawn import Turns, annotation, turns
 
 
 def tenths(given_turns: Turns, region: tuple[int, int]) -> dict[str, set[int]]:
@@ -140,9 +128,9 @@ def test_equals_dscore_on_exact_rationals(
         drawn = [draw_turns(generator, "ABC"), draw_turns(generator, "wxy")]
         uri = f"talk{case}"
         exact[uri] = exact_jer(*drawn)
-        for found, turns in zip((references, hypotheses), drawn, strict=True):
+        for found, said in zip((references, hypotheses), drawn, strict=True):
             found[uri] = Annotation(uri=uri)
-            for track, (name, start, end) in enumerate(turns):
+            for track, (name, start, end) in enumerate(said):
                 found[uri][Segment(float(start), float(end)), track] = name
     report = score_files(references, hypotheses)
     for uri, errors in exact.items():

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from diarize.clustering.composition import compose_sets
-from diarize.clustering.links import LiveCluster
-from diarize.sets import Speakers, to_sphere
+from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
+from diarize.streaming.voices import Voices
 from diarize.timeline import TimelineOptions
 
 
@@ -18,17 +15,17 @@ def unit(*places: int) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
+def voices(centroids: dict[int, np.ndarray], largest: int = 2) -> Voices:
+    """Speakers by their ids, and all sets of them."""
+    places = np.stack([*centroids.values()]).astype(float)
+    states = enumerate_sets(len(places), largest)
+    composed = to_sphere(states.astype(float) @ places)
+    return Voices(tuple(centroids), SpeakerSets(states), composed)
 
 
-def nobody(p: int, largest: int = 2) -> Speakers:
-    return Speakers(np.zeros((0, p)), partial(compose_sets, mean), largest)
-
-
-def decoder(max_set_size: int = 2) -> LiveDecoder:
-    made = LiveDecoder(nobody(4, max_set_size), TimelineOptions())
-    made.know([LiveCluster(7, 5, unit(0).astype(float)), LiveCluster(3, 9, unit(1).astype(float))])
+def decoder(largest: int = 2, options: TimelineOptions | None = None) -> LiveDecoder:
+    made = LiveDecoder(4, largest, options or TimelineOptions())
+    made.know(voices({7: unit(0), 3: unit(1)}, largest))
     return made
 
 
@@ -52,7 +49,7 @@ def test_it_says_who_speaks_and_says_it_once() -> None:
 
 
 def test_without_compositions_nobody_speaks_beside_another() -> None:
-    made = decoder(max_set_size=1)
+    made = decoder(largest=1)
     made.add(cells(0, 6), np.stack([unit(0)] * 3 + [unit(0, 1)] * 3))
     assert all(len(ids) == 1 for _, _, ids in made.decide(2.0))
 
@@ -60,10 +57,7 @@ def test_without_compositions_nobody_speaks_beside_another() -> None:
 def test_nobody_speaks_beside_another_by_closing_a_gap() -> None:
     options = TimelineOptions(switch=0.0, min_turn=0.0, min_gap=0.5)
     for largest, overlapped in ((1, 0.0), (2, pytest.approx(0.2, abs=0.05))):
-        made = LiveDecoder(nobody(4, largest), options)
-        made.know(
-            [LiveCluster(0, 9, unit(0).astype(float)), LiveCluster(1, 9, unit(1).astype(float))]
-        )
+        made = decoder(largest, options)
         made.add(cells(0, 7), np.stack([unit(0)] * 3 + [unit(1)] + [unit(0)] * 3))
         found = made.decide(2.0)
         assert sum(e - b for b, e, ids in found if len(ids) > 1) == overlapped
@@ -100,7 +94,7 @@ def test_what_was_decided_stays_when_clusters_change() -> None:
     made = decoder()
     made.add(cells(0, 10), np.stack([unit(0)] * 10))
     made.decide(1.0)
-    made.know([LiveCluster(3, 9, unit(1).astype(float)), LiveCluster(8, 3, unit(0).astype(float))])
+    made.know(voices({3: unit(1), 8: unit(0)}))
     assert made.decide(2.0) == [(1.0, 2.0, {8})]
 
 
@@ -119,10 +113,3 @@ def test_memory_is_that_of_the_last_seconds() -> None:
         sizes.append(held(made))
     assert max(sizes) <= 1.5 * sizes[round(CONTEXT / 0.2)]
     assert max(sizes[80:]) < sizes[49] / 2
-
-
-def test_only_the_first_of_many_clusters_are_states() -> None:
-    made = decoder()
-    rng = np.random.default_rng(0)
-    made.know([LiveCluster(i, i, rng.normal(size=4)) for i in range(199, 0, -1)])
-    assert held(made) <= 200 * 4 * 8  # the places of all sets

@@ -190,7 +190,9 @@ def test_speakers_can_be_bound(sound: np.ndarray) -> None:
 
 
 def test_links_can_settle_and_overlap_can_be_left_out(sound: np.ndarray) -> None:
-    diarizer = StreamingDiarizer(RATE, max_set_size=1, refine_backend="links", params={"T_c": 0.45})
+    diarizer = StreamingDiarizer(
+        RATE, max_set_size=1, live="links", refine_backend="links", params={"T_c": 0.45}
+    )
     turns = diarizer.push(sound)
     assert turns and all(len(turn.speakers) == 1 for turn in turns)
     assert not diarizer.finish().get_overlap()
@@ -205,7 +207,10 @@ def test_links_can_settle_and_overlap_can_be_left_out(sound: np.ndarray) -> None
         ({"refine": 1.0}, "refine"),
         ({"refine_backend": "oracle"}, "true turns"),
         ({"refine_backend": "nobody"}, "nobody"),
-        ({"params": {"T_c": 7.0}}, "T_c"),
+        ({"live": "links", "params": {"T_c": 7.0}}, "T_c"),
+        ({"live": "links", "params": {"threshold": 1}}, "threshold"),
+        ({"live": "nobody"}, "live nobody: not one of ckm, links"),
+        ({"params": {"count_penalty": 0.0}}, "count_penalty"),
         ({"params": {"threshold": 1}}, "threshold"),
         ({"max_set_size": 0}, "max_set_size"),
         ({"n_speakers": 2, "min_speakers": 3}, "min_speakers"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from diarize.audio import open_recording
 from diarize.embedding import embed_windows, load_model
+from diarize.embedding.encoder import mfcc_rows
 from diarize.streaming.speech import Region
 from diarize.streaming.windows import Frames, Lane, embed
 
@@ -50,29 +51,29 @@ def test_frames_give_the_vectors_of_a_recording(talk: Path, tiny_weights: Path) 
     model = load_model(tiny_weights)
     recording = open_recording(talk)
     windows = [(0.0, 1.4), (9.3, 10.7), (9.5, 10.9), (10.0, 12.0), (11.9, 12.0)]
-    frames = Frames(13.0)
+    frames = Frames(13.0, model.rows)
     for block in recording.blocks(0.37):
         frames.push(block)
     assert 11.95 < frames.until <= 12.0
-    found = embed(model, frames.cut(windows, model.config.stack))
+    found = embed(model, frames.cut(windows))
     expected = embed_windows(model, recording, np.array(windows))
     assert np.allclose(found, expected, atol=1e-4)
 
 
 def test_only_the_last_seconds_are_kept() -> None:
-    frames, samples = Frames(2.0), np.zeros(16_000, np.float32)
+    frames, samples = Frames(2.0, mfcc_rows(4)), np.zeros(16_000, np.float32)
     for _ in range(5):
         frames.push(samples)
     assert len(frames._held) == 200
-    (cut,) = frames.cut([(4.0, 4.5)], 4)
+    (cut,) = frames.cut([(4.0, 4.5)])
     assert len(cut) == 44  # whole steps of 4 frames
 
 
 def test_hardly_any_sound_is_filled_up_with_silence() -> None:
-    frames = Frames(2.0)
+    frames = Frames(2.0, mfcc_rows(4))
     frames.push(np.zeros(100, np.float32))
-    frames.finish(4)
-    (cut,) = frames.cut([(0.0, 0.006)], 4)
+    frames.finish()
+    (cut,) = frames.cut([(0.0, 0.006)])
     assert len(cut) == 4
 
 

@@ -6,15 +6,12 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.decoding import heard_alone
 
+from ..making import unit_mean
+
 
 def decoded(vectors, cells, estimator, **options) -> Decoded:
     speakers, options = estimator.speakers(), TimelineOptions(**options)
     return decode(Trellis.of(cells, vectors, speakers.sets(), None, options), speakers, options)
-
-
-def mean(a, b):
-    m = a + b
-    return m / np.linalg.norm(m, axis=-1, keepdims=True)
 
 
 @pytest.fixture
@@ -23,7 +20,7 @@ def conversation():
     rng = np.random.default_rng(0)
     truth = [[0]] * 20 + [[0, 1]] * 5 + [[1]] * 20 + [[0]] * 15
     places = np.eye(2, 16)
-    composed = np.stack([mean(*places) if len(s) == 2 else places[s[0]] for s in truth])
+    composed = np.stack([unit_mean(*places) if len(s) == 2 else places[s[0]] for s in truth])
     vectors = composed + rng.standard_normal((60, 16)) * 0.06
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     edges = np.arange(61) * 0.2
@@ -33,7 +30,7 @@ def conversation():
 @pytest.mark.parametrize("backend", ["ckm", "gcr"])
 def test_sets_follow_the_conversation(conversation, backend):
     vectors, cells, truth = conversation
-    estimator = make(backend, n_speakers=2, compose=mean, random_state=0).fit(vectors)
+    estimator = make(backend, n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
     found = decoded(vectors, cells, estimator)
     assert found.sets.by_first_appearance().to_lists() == truth
     times = sorted(time for turn in found.turns for time in turn[:2])
@@ -67,7 +64,7 @@ def test_centroids_are_taken_from_windows_of_one_speaker():
 
 def test_sets_that_are_told_are_not_looked_for(conversation):
     vectors, cells, truth = conversation
-    estimator = make("oracle", compose=mean).fit(vectors, truth)
+    estimator = make("oracle", compose=unit_mean).fit(vectors, truth)
     found = decoded(vectors[::-1], cells, estimator, min_turn=0.0, min_gap=0.0)
     assert found.sets.to_lists() == truth
     expected = [(0.0, 5.0, 0), (4.0, 9.0, 1), (9.0, 12.0, 0)]

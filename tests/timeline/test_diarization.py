@@ -8,6 +8,8 @@ from pyannote.core import Annotation, Segment
 from diarize.timeline import Diarization
 from diarize.voices.voiceprints import Voiceprints
 
+from ..making import turns_of
+
 
 def found() -> Diarization:
     """Two who overlap for a second."""
@@ -21,19 +23,15 @@ def found() -> Diarization:
     )
 
 
-def turns(annotation: Annotation) -> list[tuple[float, float, str]]:
-    return [(s.start, s.end, label) for s, _, label in annotation.itertracks(yield_label=True)]
-
-
 def test_without_overlap() -> None:
     exclusive = found().exclusive()
-    assert turns(exclusive.annotation) == [(0.0, 2.0, "a"), (2.0, 3.0, "b")]
+    assert turns_of(exclusive.annotation) == [(0.0, 2.0, "a"), (2.0, 3.0, "b")]
     assert exclusive.annotation.uri == "talk"
     assert list(exclusive.confidence.values()) == [0.75, 0.5]
 
 
 def test_other_names_for_some() -> None:
     renamed = found().renamed({"a": "anna"})
-    assert turns(renamed.annotation) == [(0, 2, "anna"), (1, 3, "b")]
+    assert turns_of(renamed.annotation) == [(0, 2, "anna"), (1, 3, "b")]
     assert renamed.voices.names == ("anna", "b")
     assert renamed.confidence == found().confidence

@@ -227,11 +227,3 @@ def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(InputError, match=reason):
             train(recipe, tmp_path / "out", device=device)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_damaged_checkpoint_is_named(recipe: Recipe, tmp_path: Path) -> None:
-    train(recipe, tmp_path, until=1)
-    checkpoint = tmp_path / "checkpoint.safetensors"
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-50])
-    with pytest.raises(InputError, match=r"checkpoint\.safetensors: a damaged checkpoint"):
-        train(recipe, tmp_path)

@@ -66,5 +66,6 @@ def test_what_is_measured_takes_the_place_of_what_was_known(
     rows = [speaker_vectors(model, voices, i, 2.0) for i in range(n)]
     within = np.mean([((v - v.mean(axis=0)) ** 2).sum() / (len(v) - 1) for v in rows])
     assert found.scatter.variance == pytest.approx(0.38 * within / SHIPPED_WITHIN)
-    again = dataclasses.replace(found.scatter, variance=0.38, axes=None)
+    again = dataclasses.replace(found.scatter, variance=0.38, alike=0.82, axes=None)
+    assert found.scatter.alike == pytest.approx(1 - 0.18 * within / SHIPPED_WITHIN)
     assert again == before.scatter

@@ -29,20 +29,6 @@ def maker(hums):
     return EpisodeMaker(hums, [], EPISODES, seed=0)
 
 
-def test_an_interrupted_training_ends_with_the_same_weights(hums, maker, tmp_path):
-    targets = torch.from_numpy(hums.targets)
-    whole = trainer()
-    train(whole, maker, targets, tmp_path, {}, workers=0)
-    (tmp_path / "checkpoint.safetensors").unlink()
-    train(trainer(), maker, targets, tmp_path, {}, workers=0, until=3)
-    again = trainer()
-    again.load(tmp_path / "checkpoint.safetensors")
-    assert again.step == 3
-    train(again, maker, targets, tmp_path, {}, workers=0)
-    for name, value in whole.model.state_dict().items():
-        torch.testing.assert_close(again.model.state_dict()[name], value, rtol=0, atol=0)
-
-
 def test_the_loss_falls(hums, maker):
     learner, batch = trainer(), maker[0]
     learner.config = LoopConfig(steps=60, rate=5e-3, warmup=1, cooldown=1, bf16=False)
@@ -81,12 +67,6 @@ def test_a_gradient_that_is_not_finite_stops_before_the_weights_are_touched(make
     learner.load(tmp_path / "checkpoint.safetensors")  # of the step before, and sound
     assert learner.step == 2
     assert all(value.isfinite().all() for value in learner.model.state_dict().values())
-
-
-def test_a_training_until_step_0_takes_no_step(maker, tmp_path):
-    learner = trainer()
-    train(learner, maker, None, tmp_path, {}, workers=0, until=0)
-    assert learner.step == 0
 
 
 def test_an_interruption_between_checkpoints_is_no_candidate(maker, tmp_path, monkeypatch):

@@ -41,14 +41,13 @@ def test_the_same_bytes_in_any_order(
             (turns / f"{path.stem}.rttm").write_text(line)
         options += ["--reference", str(turns)]
     results = []
-    for order in ([0, 1, 2], [0, 1, 2], [2, 0, 1]):
+    for order in ([0, 1, 2], [2, 0, 1]):
         out = tmp_path / f"out{len(results)}"
         inputs = [str(recordings[number]) for number in order]
         assert run_command(["run", *inputs, *options, "--out", str(out)]) == 0
         results.append({path.name: path.read_bytes() for path in out.glob("part*")})
-    first, again, shuffled = results
+    first, shuffled = results
     assert len(first) == 6
-    assert again == first
     assert shuffled == first
 
 

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 PAGE = Path(__file__).parents[2] / "THIRD_PARTY.md"
-EXTRAS = ("", "av", "dask", "microphone", "plot", "torchaudio")
+EXTRAS = ("", "av", "dask", "microphone", "onnx", "plot", "torchaudio")
 ALLOWED = re.compile(
     r"(Apache-2\.0|BSD-[23]-Clause|0BSD|BSL-1\.0|MIT(-0)?|ISC|PSF-2\.0|MPL-2\.0|LGPL-2\.1-or-later|Zlib|HPND|"
     r"CC0-1\.0|MIT-CMU|LLVM-exception)"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyannote.core import Annotation, Segment
 from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
@@ -27,14 +26,9 @@ from diarize.voices.voiceprints import (
     voiceprints,
 )
 
+from ..making import annotation
+
 ALIKE = Likeness()
-
-
-def annotated(*turns: tuple[float, float, str]) -> Annotation:
-    annotation = Annotation(uri="talk")
-    for begin, end, name in turns:
-        annotation[Segment(begin, end), name] = name
-    return annotation
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -60,7 +54,7 @@ VECTORS = unit(np.array([[1, 0], [1, 0.2], [1, 1], [0, 1], [0, 1], [0.2, 1]], fl
 
 
 def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
-    turns = annotated((0.0, 1.5, "b"), (1.0, 3.0, "a"))
+    turns = annotation((0.0, 1.5, "b"), (1.0, 3.0, "a"))
     found = voiceprints(turns, CELLS, VECTORS)
     assert found.names == ("b", "a")
     np.testing.assert_allclose(found.centroids[0], unit(VECTORS[:2].sum(axis=0)), atol=1e-6)
@@ -69,7 +63,7 @@ def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
 
 
 def test_a_speaker_who_is_never_alone() -> None:
-    turns = annotated((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
+    turns = annotation((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
     found = voiceprints(turns, CELLS, VECTORS)
     expected = 0.5 * VECTORS[2] + 0.25 * VECTORS[3] + 0.25 * VECTORS[5]
     np.testing.assert_allclose(found.centroids[1], unit(expected), atol=1e-6)
@@ -77,10 +71,10 @@ def test_a_speaker_who_is_never_alone() -> None:
 
 def test_nobody_speaks() -> None:
     for n in (0, 6):
-        found = voiceprints(annotated(), CELLS[:n], VECTORS[:n])
+        found = voiceprints(annotation(), CELLS[:n], VECTORS[:n])
         assert found.names == ()
         assert len(found.centroids) == 0
-    assert by_first_appearance(annotated()) == []
+    assert by_first_appearance(annotation()) == []
 
 
 def test_known_voices_are_found_and_strangers_are_not() -> None:
@@ -273,7 +267,7 @@ def test_how_alike_strangers_are_is_seen_where_two_are_certainly_different() -> 
 
 
 def test_names_may_be_exchanged() -> None:
-    turns = annotated((0.0, 1.0, "a"), (1.0, 2.0, "b"), (2.0, 3.0, "c"))
+    turns = annotation((0.0, 1.0, "a"), (1.0, 2.0, "b"), (2.0, 3.0, "c"))
     found = voices([1, 0, 0], [0, 1, 0], [0, 0, 1], names="abc")
     renamed, same = rename(turns, found, {"a": "b", "b": "a"})
     assert [label for _, _, label in renamed.itertracks(yield_label=True)] == ["b", "a", "c"]

@@ -11,17 +11,15 @@ from jaxtyping import Float64, Int64
 from diarize.clustering.base import (
     Clusterer,
     Regions,
-    Rows,
     SampledClusterer,
     SpeakerBounds,
-    check_number,
-    check_rows,
     warn_not_converged,
 )
 from diarize.clustering.cap.exemplars import MOST_EXCHANGED, Exemplars, ExemplarSearch, Fit
 from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.messages import Decision, Messages, pass_messages
 from diarize.clustering.cap.similarity import Similarity
+from diarize.clustering.checks import Rows, check_number, check_rows
 from diarize.clustering.composition import compose_sets
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search

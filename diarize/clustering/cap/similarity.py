@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 
-from diarize.clustering.base import Rows
+from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, Plan, examine
 
 VECTORS_AT_ONCE = 2**22

@@ -8,13 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import (
-    Regions,
-    Rows,
-    SampledClusterer,
-    SpeakerBounds,
-    check_number,
-)
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted

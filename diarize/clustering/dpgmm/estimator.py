@@ -10,7 +10,8 @@ from jaxtyping import Float64, Int64
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from diarize.clustering.base import Rows, as_generator, check_integer, check_number, check_rows
+from diarize.clustering.base import as_generator
+from diarize.clustering.checks import Rows, check_integer, check_number, check_rows
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import to_mode
 from diarize.clustering.dpgmm.sampler import Sampler

@@ -47,14 +47,6 @@ def log_random_halves(left: Any, right: Any, alpha: float) -> Float64[Array, "*b
     )
 
 
-def log_merge_ratio(
-    prior: NIW, one: Statistics, other: Statistics, alpha: float
-) -> Float64[Array, "*b"]:
-    """Ln H_merge of two clusters, in full: (17) times the probability of the random split back."""
-    back = log_random_halves(one.counts, other.counts, alpha)
-    return np.asarray(back - log_split_ratio(prior, one, other, alpha))
-
-
 def log_terms(prior: NIW, clusters: Statistics, alpha: float) -> Float64[Array, " K"]:
     """What each cluster, none of them empty, adds to ln p(z, x), up to a constant of n."""
     return np.asarray(np.log(alpha) + gammaln(clusters.counts) + prior.log_marginal(clusters))

@@ -9,14 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import (
-    Clusterer,
-    Rows,
-    SpeakerBounds,
-    check_composition,
-    check_integer,
-    check_rows,
-)
+from diarize.clustering.base import Clusterer, SpeakerBounds
+from diarize.clustering.checks import Rows, check_composition, check_integer, check_rows
 from diarize.clustering.links.graph import LinkGraph, Unit
 from diarize.clustering.links.settlement import Settlement, settle, single_out
 from diarize.clustering.links.stream import Answer, LinkStream
@@ -136,6 +130,12 @@ class Links(Clusterer):
             LiveCluster(cluster, graph.sizes[cluster], to_sphere(graph.totals[cluster]))
             for cluster in sorted(graph.sizes)
         ]
+
+    def replaced_ids(self) -> dict[int, int]:
+        """Of every id whose cluster was taken in by another, the id of that one."""
+        graph = self._graph
+        replaced = [] if graph is None else graph.replaced
+        return {gone: stays for gone, stays in enumerate(replaced) if gone != stays}
 
     @property
     def _graph(self) -> LinkGraph | None:

@@ -102,12 +102,6 @@ def test_it_finds_who_is_in_every_row(make_world, d):
         assert 0 < model.n_iter_ < model.max_iter
 
 
-def test_the_number_of_speakers_is_inferred(make_world):
-    for k in (1, 2, 5):
-        world = make_world(n=80, k=k, noise=0.5, share=0.1, seed=k)
-        assert fit(world.rows).n_speakers_ == k
-
-
 def test_scores_made_on_the_fly_lead_to_the_same_answer(make_world):
     world = make_world(n=80, noise=0.8)
     kept = fit(world.rows, preference=-2.0)
@@ -167,17 +161,6 @@ def test_the_lower_the_preference_the_fewer_exemplars(make_world):
     assert numbers[-1] == 1
 
 
-def test_bounds_rule_whatever_the_preference(make_world):
-    rows = make_world(n=25, noise=0.8).rows
-    for preference in (-0.01, -1.0, -50.0):
-        for bounds in ((3, 3), (6, 8)):
-            low, high = bounds
-            model = fit(rows, preference=preference, min_speakers=low, max_speakers=high)
-            assert low <= model.n_speakers_ <= high
-            check_feasible(model)
-            assert np.isclose(model.objective_, objective(model, rows, unit_mean, preference))
-
-
 def test_distances_may_be_unsquared_and_sets_cost_something(make_world):
     rows = make_world(n=40, noise=0.9, share=0.6).rows
     for squared in (True, False):
@@ -214,14 +197,6 @@ def test_the_rest_of_a_sample_goes_to_the_nearest_composition_in_use(make_world)
     assert adjusted_rand_score(world.truth.labels, model.labels_) > 0.95
 
 
-def test_many_rows(make_world):
-    rows = np.tile(make_world(n=500).rows.astype(np.float32), (40, 1))
-    rows = rows + 0.001 * np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
-    model = fit(rows, sample_size=40)
-    assert model.n_speakers_ == 3
-    assert len(model.labels_) == 20_000
-
-
 def test_one_row_is_its_own_exemplar():
     model = fit(np.array([[0.6, 0.8]]), preference=-0.25)
     assert model.exemplars_.tolist() == [0]
@@ -239,15 +214,6 @@ def test_an_inferred_preference_is_one_for_which_the_number_is_best(make_world):
             assert worse.objective_ < model.objective_
 
 
-def test_messages_that_do_not_settle_are_reported(make_world):
-    rows = make_world(n=40, noise=0.9).rows
-    with pytest.warns(ConvergenceWarning, match="CAP has not converged after max_iter=3"):
-        model = CAP(compose=unit_mean, preference=-1.0, max_iter=3).fit(rows)
-    assert not model.converged_
-    assert model.n_iter_ == 3
-    check_feasible(model)
-
-
 def test_choices_that_contradict_one_another_are_repaired_and_reported(make_world, monkeypatch):
     rows = make_world(n=30, noise=0.9).rows
     sound = fit(rows, preference=-1.0)
@@ -260,23 +226,3 @@ def test_choices_that_contradict_one_another_are_repaired_and_reported(make_worl
     mended = fit(rows, preference=-1.0)
     assert mended.repaired_
     check_feasible(mended)
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"preference": 0.5}, "preference must be at most 0"),
-        ({"preference": "low"}, "preference must be a number"),
-        ({"preference": np.nan}, "preference must be a finite number"),
-        ({"damping": 1.0}, "damping must be less than 1"),
-        ({"damping": -0.1}, "damping must be a finite number of at least 0"),
-        ({"memory_budget": 0}, "memory_budget must be an integer"),
-        ({"max_iter": 0}, "max_iter must be an integer"),
-        ({"convergence_window": 1.5}, "convergence_window must be an integer"),
-        ({"sample_size": 0}, "sample_size must be an integer"),
-    ],
-)
-def test_options_that_cannot_be_used_are_refused(options, reason):
-    model = CAP(compose=unit_mean).set_params(**options)
-    with pytest.raises(ValueError, match=reason):
-        model.fit(np.eye(4))

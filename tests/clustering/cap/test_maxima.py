@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diarize.clustering.cap import maxima
-from diarize.clustering.cap.maxima import CompositionScores, Pairs, Sets
+from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.similarity import Similarity
 
 from ..conftest import unit, unit_mean
@@ -73,19 +73,6 @@ def test_ruling_partners_out_changes_nothing(seed, monkeypatch):
     matrix = scores._scores[3].reshape(n, n)
     assert layout._partners(matrix, delta[3].astype(np.float32), 3) is not None
     for one, other in zip(whole, few, strict=True):
-        assert np.allclose(one, other, atol=1e-6)
-
-
-def test_pairs_are_the_sets_of_two():
-    similarity = world(8)
-    delta = -np.random.default_rng(0).random((8, 8))
-    pairs = CompositionScores(similarity, 2, PLENTY)
-    assert isinstance(pairs._layout, Pairs)
-    sets = CompositionScores(similarity, 2, PLENTY)
-    sets._layout = Sets(8, 2)
-    sets._scores = np.empty((8, sets._layout.cells), np.float32)
-    sets._fill(slice(0, 8))
-    for one, other in zip(pairs.maxima(delta), sets.maxima(delta), strict=True):
         assert np.allclose(one, other, atol=1e-6)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from scipy.stats import chisquare
 from sklearn.metrics import adjusted_rand_score
 
@@ -95,18 +95,6 @@ def test_sweeps_keep_every_cluster_alive():
         assert set(sampler.labels.tolist()) == set(range(K))
 
 
-def test_the_last_row_of_a_cluster_stays_unless_another_came():
-    sampler = sampler_of(islands(n=6)[0])
-    sampler._sums = np.zeros((3, 2, sampler.features.size))
-    sampler.labels = torch.tensor([0, 0, 1, 1, 2, 2])
-    drawn = torch.tensor([0, 2, 0, 0, 1, 2])  # nobody stays in 1, and 4 comes after its last row
-    sampler._keep_alive(drawn)
-    assert drawn.tolist() == [0, 2, 0, 1, 1, 2]
-    drawn = torch.tensor([1, 1, 0, 0, 2, 2])  # 0 is left too, and 2, 3 come too late for it
-    sampler._keep_alive(drawn)
-    assert drawn.tolist() == [1, 0, 0, 0, 2, 2]
-
-
 def test_halves_that_lead_nowhere_begin_anew_more_and_more_rarely():
     begun = []
     x = np.random.default_rng(0).normal(size=(60, 2))
@@ -137,16 +125,21 @@ def test_a_chain_begins_where_halves_of_halves_pay():
 
 
 def test_merge_ratios_are_those_of_pairs():
-    from diarize.clustering.dpgmm.moves import log_merge_ratio
-
     x, _ = islands()
     sampler = sampler_of(x)
     search(sampler, 15)
-    clusters = sampler.clusters
+    clusters, alpha = sampler.clusters, sampler.alpha
     one, other, ratios = sampler.merge_ratios(np.ones(sampler.n_clusters, bool))
     assert len(ratios) == sampler.n_clusters * (sampler.n_clusters - 1) // 2
     for a, b, ratio in zip(one, other, ratios, strict=True):
-        direct = log_merge_ratio(sampler.prior, clusters[a], clusters[b], sampler.alpha)
+        # (17) times the probability of the random split back, written out.
+        left, right, marginal = clusters[a], clusters[b], sampler.prior.log_marginal
+        n, sizes = left.counts + right.counts, np.array([left.counts, right.counts])
+        direct = (
+            -np.log(alpha) + gammaln(alpha) - 2 * gammaln(alpha / 2)
+            + gammaln(n) - gammaln(n + alpha) + (gammaln(sizes + alpha / 2) - gammaln(sizes)).sum()
+            + marginal(left + right) - marginal(left) - marginal(right)
+        )  # fmt: skip
         assert ratio == pytest.approx(float(direct))
 
 

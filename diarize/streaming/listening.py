@@ -1,14 +1,12 @@
-"""The loop of `diarize stream`: sound in, lines out, and an end that is clean however it comes."""
+"""A stream to its end: sound in, lines out, and an end that is clean however it comes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,16 +14,17 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from diarize.cli.messages import note
-from diarize.cli.sources import Blocks
 from diarize.errors import InputError
+from diarize.streaming.lines import lines_of, map_line, merged_line
+from diarize.streaming.promise import Promise
+from diarize.streaming.sources import Blocks
 
 if TYPE_CHECKING:
     from diarize.streaming import StreamingDiarizer, Turn
 
+Note = Callable[[str], None]
+
 POLL = 0.1  # seconds after which a request to stop is heeded, at the latest
-STALL = 0.05  # seconds before a promise ends at which nothing more is waited for
-RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the block is long
 
 
 @runtime_checkable
@@ -35,6 +34,9 @@ class Sink(Protocol):
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
         """Say turns; so much sound has come, and so much of it is decided on."""
 
+    def rename(self, names: dict[str, str]) -> None:
+        """Say which live names turned out to be one with another, and with which one."""
+
 
 @dataclass(frozen=True)
 class JsonLines:
@@ -42,17 +44,18 @@ class JsonLines:
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
         """Print turns that are at least a millisecond long."""
-        for turn in turns:
-            start, end = round(turn.start, 3), round(turn.end, 3)
-            if end > start:
-                line = {"start": start, "end": end, "speakers": turn.speakers, "final": turn.final}
-                print(json.dumps(line))
+        for line in lines_of(turns):
+            print(line)
         if turns:
             sys.stdout.flush()
 
+    def rename(self, names: dict[str, str]) -> None:
+        """Print which live names are one with another from now on."""
+        print(merged_line(names), flush=True)
+
     def tell_map(self, names: dict[str, str | None]) -> None:
         """Print which final speaker each live one is."""
-        print(json.dumps({"map": names}), flush=True)
+        print(map_line(names), flush=True)
 
 
 @dataclass(frozen=True)
@@ -73,18 +76,8 @@ class RttmLines:
         if live:
             sys.stdout.flush()
 
-
-def make_sink(format: str | None, uri: str) -> contextlib.AbstractContextManager[Sink]:
-    """What `--format` asks for; without it, a live view on a terminal and else JSON lines."""
-    if format == "rttm":
-        return contextlib.nullcontext(RttmLines(uri))
-    if format is None and sys.stdout is not None and sys.stdout.isatty():
-        from rich.console import Console
-
-        from diarize.cli.live import LiveView
-
-        return LiveView(Console(), uri)
-    return contextlib.nullcontext(JsonLines())
+    def rename(self, names: dict[str, str]) -> None:
+        """What was said stays said: RTTM has no word for it."""
 
 
 class Interruption:
@@ -122,10 +115,11 @@ class Session:
         unheard: whether nobody reads the lines any more.
     """
 
-    def __init__(self, diarizer: StreamingDiarizer, lines: Sink) -> None:
-        self.diarizer, self.lines = diarizer, lines
+    def __init__(self, diarizer: StreamingDiarizer, lines: Sink, note: Note) -> None:
+        self.diarizer, self.lines, self.note = diarizer, lines, note
         self.failure: Exception | None = None
         self.unheard = False
+        self._merged: dict[str, str] = {}  # live names, as they were told
 
     def follow(
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
@@ -136,34 +130,33 @@ class Session:
         self.tell(self.diarizer.end())
 
     def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
-        diarizer = self.diarizer
-        # When the sound of a block began, and seconds of sound at its end.
-        arrived: deque[tuple[float, float]] = deque()
+        diarizer, promise = self.diarizer, Promise(latency)
         while not (self.unheard or interruption.number):
-            late = arrived[0][0] + latency - STALL - time.monotonic() if arrived else POLL
             try:
-                block = blocks.next(min(POLL, max(0.0, late)))
+                block = blocks.next(promise.patience(time.monotonic(), POLL))
                 if block is None:
                     break
                 if len(block):
                     now, before = time.monotonic(), diarizer.seconds
                     turns = diarizer.push(block)
-                    age = min(diarizer.seconds - before, RECORDED)
-                    arrived.append((now - age, diarizer.seconds))
-                else:
-                    turns = self._catch_up(arrived, latency)
+                    promise.heard(now, before, diarizer.seconds)
+                else:  # the source has stalled
+                    turns = diarizer.catch_up(promise.due(time.monotonic()))
             except InputError as problem:
                 self.failure = problem
                 break
             self.tell(turns)
-            while arrived and arrived[0][1] <= diarizer.decided:
-                arrived.popleft()
+            promise.decided(diarizer.decided)
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""
         if not self.unheard:
             try:
                 self.lines.show(turns, self.diarizer.seconds, self.diarizer.decided)
+                merged = self.diarizer.merged
+                if new := dict(merged.items() - self._merged.items()):
+                    self.lines.rename(new)
+                self._merged = merged
             except BrokenPipeError as problem:
                 self.unheard, self.failure = True, problem
 
@@ -176,7 +169,7 @@ class Session:
         try:
             annotation = diarizer.finish()
         except (KeyboardInterrupt, SystemExit):  # asked to end a second time
-            note("interrupted before the end of the last pass: this is what was said live")
+            self.note("interrupted before the end of the last pass: this is what was said live")
             annotation = diarizer.live()
         else:
             self.tell(diarizer.settled[said:])
@@ -191,18 +184,10 @@ class Session:
             with atomic_output(out, "w") as file:
                 file.write(FORMATS[name].write(annotation, diarizer.options, None, beside))
 
-    def _catch_up(self, arrived: deque[tuple[float, float]], latency: float) -> list[Turn]:
-        """The source has stalled: decide on what would be late otherwise."""
-        now = time.monotonic()
-        until = 0.0
-        while arrived and arrived[0][0] + latency - STALL <= now:
-            until = arrived.popleft()[1]
-        return self.diarizer.catch_up(until)
-
     def _tell_map(self) -> None:
         names = self.diarizer.speaker_map()
         for live, final in names.items():
-            note(f"{live} is {final or 'nobody'}")
+            self.note(f"{live} is {final or 'nobody'}")
         if isinstance(self.lines, JsonLines) and not self.unheard:
             try:
                 self.lines.tell_map(names)
@@ -218,6 +203,7 @@ def listen(
     latency: float,
     out: Path | None,
     endless: bool = False,
+    note: Note = lambda line: None,
 ) -> int:
     """Diarize a source to its end, or until somebody ends it; then settle and write all of it.
 
@@ -228,6 +214,7 @@ def listen(
         latency: seconds that were promised.
         out: where the final result goes.
         endless: whether the source has no end of its own, so that Ctrl-C is the regular one.
+        note: is told what is worth knowing beside the lines, each in one line.
 
     Returns:
         The exit code: 0, or 128 and the number of the signal that ended it.
@@ -237,7 +224,7 @@ def listen(
         BrokenPipeError: nobody reads the lines any more; the result is written nevertheless.
     """
     with Interruption() as interruption, sink as lines:
-        session = Session(diarizer, lines)
+        session = Session(diarizer, lines, note)
         session.follow(source, latency, interruption)
         if not (diarizer.seconds or interruption.number or session.failure):
             raise InputError(f"{diarizer.uri}: no sound came")

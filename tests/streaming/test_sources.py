@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.cli.sources import SAMPLE_FORMATS, Blocks, Pcm, microphone, played, standard_input
 from diarize.errors import InputError
+from diarize.streaming.pcm import SAMPLE_FORMATS, Pcm
+from diarize.streaming.sources import Blocks, microphone, played, standard_input
 
 
 @given(

@@ -9,17 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from diarize.errors import InputError
+from diarize.streaming.pcm import Pcm
 
-# Little-endian, as `sox -t raw` and `ffmpeg -f s16le` give it on all common machines.
-SAMPLE_FORMATS = {
-    "u8": "<u1", "s8": "<i1", "s16": "<i2", "s32": "<i4", "f32": "<f4", "f64": "<f8",
-}  # fmt: skip
 MOST_BYTES = 1 << 18  # read at a time, at most
 WAITING = 8  # blocks that wait to be worked on; whoever is ahead by more than that has to wait
 LOOK_EVERY = 0.1  # seconds after which whoever has to wait looks whether anybody wants it still
@@ -29,42 +25,6 @@ FAST_SECONDS = 5.0  # of one that is played as fast as may be
 
 
 _NOTHING = contextlib.nullcontext()
-
-
-@dataclass
-class Pcm:
-    """Raw samples out of bytes that come in pieces of any size.
-
-    Attributes:
-        sample_format: a name of `SAMPLE_FORMATS`.
-        n_channels: whose mean is taken.
-    """
-
-    sample_format: str
-    n_channels: int
-    _rest: bytes = b""  # of a sample, or of a frame
-
-    def __post_init__(self) -> None:
-        if self.sample_format not in SAMPLE_FORMATS:
-            known = ", ".join(SAMPLE_FORMATS)
-            raise InputError(f"sample format {self.sample_format}: not one of {known}")
-
-    @property
-    def left_over(self) -> int:
-        """Bytes that are no whole frame."""
-        return len(self._rest)
-
-    def decode(self, data: bytes) -> np.ndarray:
-        """Samples of the mean of all channels, float32."""
-        from diarize.audio.decoders import as_floats
-
-        kind = np.dtype(SAMPLE_FORMATS[self.sample_format])
-        data = self._rest + data
-        whole = len(data) - len(data) % (kind.itemsize * self.n_channels)
-        self._rest = data[whole:]
-        frames = np.frombuffer(data[:whole], kind).reshape(-1, self.n_channels)
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused later
-            return as_floats(frames).mean(axis=1, dtype=np.float32)
 
 
 class Blocks:

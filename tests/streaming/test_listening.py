@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.cli.listening import Interruption, JsonLines, RttmLines, listen, make_sink
-from diarize.cli.live import LiveView
+from diarize.cli.messages import note
 from diarize.errors import InputError
 from diarize.formats import read_rttm
 from diarize.streaming import Turn
+from diarize.streaming.listening import Interruption, JsonLines, RttmLines, listen
 
 SECOND = np.zeros(10, np.float32)  # of the source below
 
@@ -74,7 +74,7 @@ def run(
     source: Iterator[np.ndarray], diarizer: Any = None, sink: Any = None, **options: Any
 ) -> int:
     sink = contextlib.nullcontext(JsonLines() if sink is None else sink)
-    given = {"latency": 9.0, "out": None, **options}
+    given = {"latency": 9.0, "out": None, "note": note, **options}
     return listen(diarizer or Diarizer(), source, sink, **given)
 
 
@@ -199,17 +199,6 @@ def test_a_source_that_stalls_is_caught_up_with() -> None:
     diarizer = Diarizer()
     run(source(), diarizer, latency=0.1)
     assert diarizer.caught_up[-1] == 1.0 or 1.0 in diarizer.caught_up
-
-
-def test_only_a_terminal_is_shown_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    with make_sink(None, "talk") as sink:
-        assert isinstance(sink, JsonLines)
-    with make_sink("rttm", "talk") as sink:
-        assert isinstance(sink, RttmLines)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert isinstance(make_sink(None, "talk"), LiveView)
-    with make_sink("jsonl", "talk") as sink:
-        assert isinstance(sink, JsonLines)
 
 
 def test_signals_are_given_back() -> None:

@@ -1,0 +1,247 @@
+"""The ears of others: pyannote's segmentation as an ONNX file, asked only how many speak.
+
+The network says of each frame of a window of ten seconds which set of its (at most three) local
+speakers is heard. Who they are does not matter here: the probabilities of all sets of one size are
+added up, which needs no matching of speakers between windows, and windows overlap and are averaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32, Float64
+from scipy.special import softmax
+
+from diarize.activity.counter import MOST
+from diarize.activity.counts import INSTANT, Heard, VoiceCounts
+from diarize.activity.regions import clip_regions
+from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
+from diarize.storage.onnx_network import OnnxNetwork, axes_text, number_told
+from diarize.threads import torch_threads
+
+if TYPE_CHECKING:
+    from diarize.activity.counts import Hook
+    from diarize.audio import Recording
+
+ACTIVITY_STEP = "activity"  # the name under which progress is told
+STEPS = 5  # windows over each instant
+BATCH = 8  # windows that are heard at once
+HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
+SAMPLES = round(INSTANT * SAMPLE_RATE)  # of an instant
+PATIENCE = 100  # most frames by which the number of them may miss what the metadata says
+
+Counts = Float32[np.ndarray, "_ 4"]  # a row for each instant
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentationActivity:
+    """Hear how many speak, and where there is speech, with a network of others.
+
+    Attributes:
+        model: path of the ONNX file; its metadata as sherpa-onnx writes it, or in a TOML file
+            beside it.
+        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
+            as the probability is above two thirds of that.
+        min_speech: seconds; shorter speech is dropped.
+        min_silence: seconds; shorter silence within speech is filled.
+        device: "cpu" or "cuda".
+    """
+
+    model: str | Path
+    threshold: float = 0.5
+    min_speech: float = 0.1
+    min_silence: float = 0.2
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold < 1:
+            raise InputError(f"the activity threshold lies between 0 and 1, not {self.threshold}")
+        for name in ("min_speech", "min_silence"):
+            seconds = getattr(self, name)
+            if not 0 <= seconds < math.inf:
+                raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that the result depends on beside the recording, as JSON knows it."""
+        path = Path(self.model)
+        told = path.with_suffix(".toml")
+        files = [one.read_bytes() for one in (path, told) if one.is_file()]
+        content = [hashlib.sha256(one).hexdigest() for one in files]
+        return ["segmentation", self.threshold, self.min_speech, self.min_silence, *content]
+
+    def prepare(self) -> None:
+        """Load the network.
+
+        Raises:
+            InputError: a file that is no segmentation that can be used.
+        """
+        load_segmentation(Path(self.model), self.device)
+
+    def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
+        """Listen to a recording.
+
+        Args:
+            recording: what `diarize.audio.open_recording` gave.
+            hook: told progress, `hook("activity", done, total)` in seconds.
+
+        Raises:
+            InputError: the recording turns out to be damaged, or the network cannot be used.
+        """
+        network = load_segmentation(Path(self.model), self.device)
+        parts, seconds = [np.zeros((0, MOST + 1), np.float32)], 0.0
+        sliding = _Sliding(network)
+        for block in recording.blocks(network.window / SAMPLE_RATE):
+            parts += sliding.push(block)
+            seconds += len(block) / SAMPLE_RATE
+            if hook is not None:
+                hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
+        parts += sliding.finish()
+        n = math.ceil(seconds / INSTANT - 1e-6)
+        voices = VoiceCounts(recording.start, np.concatenate(parts)[:n])
+        found = voices.speech(
+            self.threshold, self.threshold * HYSTERESIS, self.min_speech, self.min_silence
+        )
+        regions: Float64[np.ndarray, "m 2"] = clip_regions(
+            found, recording.start, recording.start + seconds
+        )
+        return Heard(regions, voices)
+
+
+class Segmentation:
+    """A network that says of each frame of a window which set of local speakers is heard.
+
+    Attributes:
+        window: samples of a window.
+        frames: seconds into the window of the middle of each frame.
+    """
+
+    def __init__(self, path: Path, device: str) -> None:
+        self._network = network = OnnxNetwork(path, device, torch_threads())
+        (sound, *more_inputs), (answer, *_) = network.inputs, network.outputs
+        if more_inputs or len(sound.axes) != 3 or sound.axes[1] not in (1, None):
+            raise InputError(
+                f"{path}: no segmentation: its input {sound.name} has the shape "
+                f"{axes_text(sound.axes)}, where samples of one channel were expected"
+            )
+        self._input, self._output = sound.name, answer.name
+
+        def told(key: str, default: int) -> int:
+            return number_told(path, network.told, key, default)
+
+        rate = told("sample_rate", SAMPLE_RATE)
+        if rate != SAMPLE_RATE:
+            raise InputError(f"{path}: made for {rate} Hz; sound is heard at {SAMPLE_RATE} Hz here")
+        hop = STEPS * SAMPLES
+        self.window = told("window_size", sound.axes[2] or 10 * SAMPLE_RATE) // hop * hop
+        if self.window < SAMPLE_RATE:
+            raise InputError(f"{path}: windows of {self.window} samples are too short")
+        self._sizes = sizes_of(told("num_speakers", 3), told("powerset_max_classes", 2))
+        found = self._run(np.zeros((1, self.window), np.float32))
+        width, shift = told("receptive_field_size", 991), told("receptive_field_shift", 270)
+        if abs(found.shape[1] * shift - self.window) > PATIENCE * shift:
+            raise InputError(f"{path}: {found.shape[1]} frames in a window, {shift} samples apart")
+        middles = (np.arange(found.shape[1]) * shift + width / 2) / SAMPLE_RATE
+        instants = (np.arange(self.window // SAMPLES) + 0.5) * INSTANT
+        right = np.clip(np.searchsorted(middles, instants), 1, len(middles) - 1)
+        share = (instants - middles[right - 1]) / (middles[right] - middles[right - 1])
+        self._left, self._share = right - 1, np.clip(share, 0, 1).astype(np.float32)[:, None]
+
+    def __call__(
+        self, windows: Float32[np.ndarray, "b samples"]
+    ) -> Float32[np.ndarray, "b instants 4"]:
+        """Probabilities of none, one, two, three or more voices, every 20 ms of each window."""
+        counts = softmax(self._run(windows), axis=-1) @ self._sizes
+        left, right = counts[:, self._left], counts[:, self._left + 1]
+        between: Float32[np.ndarray, "b instants 4"] = left + self._share * (right - left)
+        return between
+
+    def _run(
+        self, windows: Float32[np.ndarray, "b samples"]
+    ) -> Float32[np.ndarray, "b frames sets"]:
+        found = self._network(self._output, {self._input: windows[:, None]})
+        path, classes = self._network.path, len(self._sizes)
+        if found.ndim != 3 or len(found) != len(windows) or found.shape[2] != classes:
+            raise InputError(
+                f"{path}: no segmentation: its output has the shape {axes_text(found.shape)}, "
+                f"where {classes} sets of speakers were expected for each frame"
+            )
+        if not np.isfinite(found).all():
+            raise InputError(f"{path}: gives values that are not finite")
+        return found
+
+
+def sizes_of(speakers: int, most: int) -> Float32[np.ndarray, "sets 4"]:
+    """Which number of voices each class stands for: sets of 0, 1, ... `most` of the speakers."""
+    if not 1 <= most <= speakers <= 8:
+        raise InputError(f"sets of {most} out of {speakers} speakers cannot be")
+    sizes = np.repeat(np.arange(most + 1), [comb(speakers, size) for size in range(most + 1)])
+    return np.eye(MOST + 1, dtype=np.float32)[np.minimum(sizes, MOST)]
+
+
+@lru_cache(maxsize=2)
+def load_segmentation(path: Path, device: str = "cpu") -> Segmentation:
+    """Load a network, ready for inference.
+
+    Raises:
+        InputError: a file that is no segmentation that can be used.
+    """
+    return Segmentation(path, device)
+
+
+class _Sliding:
+    """Windows over sound that comes in blocks; what no further window hears is given out."""
+
+    def __init__(self, network: Segmentation) -> None:
+        self._network = network
+        self._hop = network.window // STEPS
+        self._rest = np.zeros(0, np.float32)  # samples from the beginning of the next window on
+        self._heard = 0  # windows
+        n = network.window // SAMPLES
+        self._weights = np.hamming(n).astype(np.float32)[:, None]
+        self._sums, self._weight = np.zeros((n, MOST + 1), np.float32), np.zeros((n, 1), np.float32)
+
+    def push(self, samples: Float32[np.ndarray, "samples"]) -> Iterator[Counts]:
+        """Take in the samples that follow those of the last call."""
+        self._rest = np.concatenate([self._rest, samples])
+        whole = (len(self._rest) - self._network.window) // self._hop + 1
+        if whole >= BATCH:
+            yield from self._hear(whole)
+
+    def finish(self) -> Iterator[Counts]:
+        """There is no more sound: silence follows; the last windows are heard."""
+        missing = math.ceil((len(self._rest) - self._network.window) / self._hop) + 1
+        windows = max(missing, 0 if self._heard else 1)
+        length = self._network.window + (windows - 1) * self._hop
+        self._rest = np.pad(self._rest, (0, max(0, length - len(self._rest))))
+        yield from self._hear(windows)
+        yield self._sums / np.maximum(self._weight, 1e-9)
+
+    def _hear(self, windows: int) -> Iterator[Counts]:
+        hop, window = self._hop, self._network.window
+        for first in range(0, windows, BATCH):
+            many = range(first, min(first + BATCH, windows))
+            found = self._network(np.stack([self._rest[i * hop :][:window] for i in many]))
+            for one in found:
+                yield self._add(one)
+        self._rest = self._rest[windows * hop :]
+
+    def _add(self, found: Counts) -> Counts:
+        """Add a window's answer; give the instants before the next window, which are final."""
+        n = self._hop // SAMPLES if self._heard else 0
+        done = self._sums[:n] / self._weight[:n]
+        self._sums = np.concatenate([self._sums[n:], np.zeros((n, MOST + 1), np.float32)])
+        self._weight = np.concatenate([self._weight[n:], np.zeros((n, 1), np.float32)])
+        self._sums += self._weights * found
+        self._weight += self._weights
+        self._heard += 1
+        return done

@@ -1,0 +1,292 @@
+"""`diarize serve`: samples in and lines out over websockets, a stream for each client.
+
+A client sends raw samples as binary messages and reads one JSON object a message, as `diarize
+stream` prints them. Work on a client's sound is done in a thread, one message after the other;
+meanwhile no further one is taken from the network, so that nothing grows and who sends too fast
+waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from diarize.errors import InputError
+from diarize.storage.files import atomic_output
+from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
+from diarize.streaming.lines import lines_of, map_line, merged_line
+from diarize.streaming.pcm import Pcm
+from diarize.streaming.promise import Promise
+from diarize.streaming.turns import Turn
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import Server, ServerConnection
+    from websockets.http11 import Request, Response
+
+PAGE = Path(__file__).with_name("page.html")
+STREAM_PATH = "/stream"
+MOST_BYTES = 1 << 20  # of one message
+READING = 30.0  # seconds after which a client who does not read is given up
+POLL = 3600.0  # seconds: nothing is due
+TRY_AGAIN_LATER, UNUSABLE = 1013, 1008  # codes of a close
+RATE = 16_000  # Hz
+END = "end"  # the message with which a client says that no more sound follows
+SECURITY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
+    "connect-src 'self' ws: wss:; worker-src blob:"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What clients may ask of a server.
+
+    Attributes:
+        clients: at a time.
+        seconds: of sound of one stream; then it is settled and closed.
+    """
+
+    clients: int = 8
+    seconds: float = 36_000.0
+
+
+@dataclass(eq=False)
+class Sitting:
+    """One client's stream: bytes in, lines out."""
+
+    diarizer: StreamingDiarizer
+    pcm: Pcm
+    promise: Promise
+    _merged: dict[str, str] = field(default_factory=dict)
+
+    def take(self, data: bytes) -> list[str]:
+        """Take in samples."""
+        now, before = time.monotonic(), self.diarizer.seconds
+        turns = self.diarizer.push(self.pcm.decode(data))
+        self.promise.heard(now, before, self.diarizer.seconds)
+        return self._said(turns)
+
+    def catch_up(self) -> list[str]:
+        """No sound comes: decide on what would be late otherwise."""
+        return self._said(self.diarizer.catch_up(self.promise.due(time.monotonic())))
+
+    def settle(self) -> list[str]:
+        """There is no more sound."""
+        said = self._said(self.diarizer.end())
+        before = len(self.diarizer.settled)
+        self.diarizer.finish()
+        final = lines_of(self.diarizer.settled[before:])
+        left = self.pcm.left_over
+        note = [json.dumps({"note": f"{left} bytes at the end are no sample"})] if left else []
+        return [*said, *final, map_line(self.diarizer.speaker_map()), *note]
+
+    def _said(self, turns: list[Turn]) -> list[str]:
+        lines = list(lines_of(turns))
+        merged = self.diarizer.merged
+        if new := dict(merged.items() - self._merged.items()):
+            lines.append(merged_line(new))
+        self._merged = merged
+        self.promise.decided(self.diarizer.decided)
+        return lines
+
+
+class StreamServer:
+    """Listens to several clients at once.
+
+    Args:
+        limits: on clients and their streams.
+        latency: seconds from sound to line, unless a client asks for another.
+        out: folder for the final result of every stream, also of those whose client is gone; None:
+            nothing is kept.
+        make: gives a new diarizer for `rate`, `latency` and `uri`.
+
+    Attributes:
+        n_clients: how many are listened to.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        latency: float = LATENCY,
+        out: Path | None = None,
+        make: Callable[..., StreamingDiarizer] = StreamingDiarizer,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.n_clients = self._n_streams = 0
+        self._latency, self._out, self._make = latency, out, make
+        self._workers = ThreadPoolExecutor(self.limits.clients, "diarize-client")
+        self._page = PAGE.read_bytes()
+        self._over = asyncio.Event()
+
+    async def listen(self, host: str, port: int) -> Server:
+        """Begin to listen; port 0: any that is free.
+
+        Raises:
+            InputError: websockets is not installed, or nobody can listen there.
+        """
+        try:
+            from websockets.asyncio.server import serve
+        except ModuleNotFoundError:
+            raise InputError(
+                "clients are heard through websockets, which is not installed: "
+                "pip install 'diarize-sets[serve]'"
+            ) from None
+        try:
+            return await serve(
+                self._attend, host, port, process_request=self._answer, max_size=MOST_BYTES,
+                max_queue=4, compression=None, close_timeout=READING,
+            )  # fmt: skip
+        except OSError as problem:
+            raise InputError(f"{host}:{port}: {problem.strerror or problem}") from None
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Give the page; let nobody in whom another page sends."""
+        path = urlsplit(request.path).path
+        if path == STREAM_PATH:
+            origin = request.headers.get("Origin")
+            if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+                return connection.respond(403, f"{origin}: only the server's own page may listen\n")
+            return None
+        if path != "/":
+            return connection.respond(404, f"{path}: there are / and {STREAM_PATH}\n")
+        response = connection.respond(200, "")
+        response.body = self._page
+        del response.headers["Content-Length"], response.headers["Content-Type"]
+        response.headers["Content-Length"] = str(len(self._page))
+        response.headers["Content-Type"] = "text/html; charset=utf-8"
+        response.headers["Content-Security-Policy"] = SECURITY
+        return response
+
+    async def _attend(self, connection: ServerConnection) -> None:
+        """Listen to one client from beginning to end."""
+        from websockets.exceptions import ConnectionClosed
+
+        most = self.limits.clients
+        if self.n_clients >= most:
+            reason = f"{most} clients are listened to, and no more: try again later"
+            await _refuse(connection, reason, TRY_AGAIN_LATER)
+            return
+        self.n_clients += 1
+        self._n_streams += 1
+        uri = f"stream-{time.strftime('%Y%m%d-%H%M%S')}-{self._n_streams}"
+        try:
+            sitting = await self._run(self._begin, connection.request, uri)
+            try:
+                with contextlib.suppress(ConnectionClosed, TimeoutError):
+                    await self._converse(connection, sitting)
+            finally:
+                await self._end(connection, sitting)
+        except InputError as problem:
+            await _refuse(connection, str(problem), UNUSABLE)
+        finally:
+            self.n_clients -= 1
+
+    def _begin(self, request: Any, uri: str) -> Sitting:
+        """Begin a stream as the address asks for it."""
+        asked = dict(parse_qsl(urlsplit(request.path).query))
+        numbers = {"rate": RATE, "channels": 1, "latency": self._latency}
+        for name in asked.keys() - {"format", *numbers}:
+            raise InputError(f"{name}: not one of format, {', '.join(numbers)}")
+        for name in asked.keys() & numbers:
+            try:
+                numbers[name] = float(asked[name])
+            except ValueError:
+                raise InputError(f"{name} {asked[name]}: not a number") from None
+        channels = numbers["channels"]
+        if channels not in range(1, 1025):
+            raise InputError(f"channels are 1 to 1024, not {channels:g}")
+        pcm = Pcm(asked.get("format", "s16"), int(channels))
+        latency = numbers["latency"]
+        diarizer = self._make(numbers["rate"], latency=latency, uri=uri)
+        return Sitting(diarizer, pcm, Promise(latency))
+
+    async def _converse(self, connection: ServerConnection, sitting: Sitting) -> None:
+        """Take in messages to the end, and answer with what is said."""
+        told = {"stream": sitting.diarizer.uri, "rate": sitting.diarizer.rate}
+        await _send(connection, [json.dumps(told)])
+        while sitting.diarizer.seconds < self.limits.seconds:
+            waited = sitting.promise.patience(time.monotonic(), POLL)
+            message = await self._next(connection, waited)
+            if message == END:
+                return
+            if isinstance(message, str):
+                raise InputError(f"a message is samples, or {END!r}")
+            if message is None:
+                lines = await self._run(sitting.catch_up)
+            else:
+                lines = await self._run(sitting.take, message)
+            await _send(connection, lines)
+        await _send(connection, [json.dumps({"note": "the stream is as long as it may be"})])
+
+    async def _next(self, connection: ServerConnection, seconds: float) -> str | bytes | None:
+        """The next message; None: none came in time. That the server ends is an end, too."""
+        message = asyncio.ensure_future(connection.recv())
+        over = asyncio.ensure_future(self._over.wait())
+        try:
+            await asyncio.wait({message, over}, timeout=seconds, return_when="FIRST_COMPLETED")
+            if over.done():
+                return END
+            return message.result() if message.done() else None
+        finally:
+            message.cancel()
+            over.cancel()
+
+    async def _end(self, connection: ServerConnection, sitting: Sitting) -> None:
+        """Settle what was heard, whether or not somebody is still there to be told."""
+        from websockets.exceptions import ConnectionClosed
+
+        lines = await self._run(sitting.settle)
+        if self._out is not None and sitting.diarizer.seconds:
+            await self._run(write_result, sitting.diarizer, self._out)
+        with contextlib.suppress(ConnectionClosed, TimeoutError):
+            await _send(connection, lines)
+
+    async def close(self, listening: Server) -> None:
+        """End every stream as if its client had, and listen no more."""
+        listening.close(close_connections=False)
+        self._over.set()
+        await listening.wait_closed()
+        self._workers.shutdown()
+
+    async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
+
+
+def write_result(diarizer: StreamingDiarizer, folder: Path) -> None:
+    """Write a stream's final turns as RTTM, named as the stream."""
+    from diarize.formats import rttm_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_output(folder / f"{diarizer.uri}.rttm", "w") as file:
+        file.write(rttm_text(diarizer.finish()))
+
+
+async def _send(connection: ServerConnection, lines: Iterable[str]) -> None:
+    """Send lines to a client who reads.
+
+    Raises:
+        TimeoutError: he does not; the connection is given up.
+    """
+    for line in lines:
+        try:
+            async with asyncio.timeout(READING):
+                await connection.send(line)
+        except TimeoutError:
+            connection.transport.abort()
+            raise
+
+
+async def _refuse(connection: ServerConnection, reason: str, code: int) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with contextlib.suppress(ConnectionClosed, TimeoutError):
+        await _send(connection, [json.dumps({"error": reason})])
+        await connection.close(code, reason[:100])

@@ -1,0 +1,325 @@
+"""Fit g to the vectors of a network that stays as it is, with all that is to be known of them.
+
+Training windows of one voice and of mixtures are made and embedded once; what is fitted to these
+vectors is small: the map that puts them around the centre of the sphere (`Place`), and g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from diarize.audio import SAMPLE_RATE
+from diarize.embedding.encoders import foreign_files
+from diarize.embedding.fitted import Fitted, Place
+from diarize.embedding.foreign import ForeignEncoder
+from diarize.embedding.knowledge import Knowledge
+from diarize.embedding.model import Composition
+from diarize.embedding.weights import pick_device, sha256
+from diarize.errors import InputError
+from diarize.mixing.acoustics import noises_of
+from diarize.mixing.speech import utterances_of
+from diarize.mixing.voices import Voices, collect_voices
+from diarize.threads import one_thread, torch_threads
+from diarize.training.development import (
+    SetAccuracy,
+    heard_by,
+    judge,
+    vectors_of,
+)
+from diarize.training.embedding import development_voices
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.knowledge import measured
+from diarize.training.likeness import Hearing, fitted_likeness
+from diarize.training.losses import episode_loss
+from diarize.training.rendering import training_rooms
+
+SPEEDS = (1.0, 0.9, 1.12)  # every speaker is three voices
+SHRINKAGE = 1.0  # of the covariance within voices towards a sphere
+SCALE = 30.0  # of the cosines inside the softmax, at first
+LARGEST_SCALE = 60.0
+G_RATE = 3.0  # factor on the learning rate of g, whose second term sees products of small numbers
+DEVELOPMENT_EPISODES = 40
+MEASURED = 150  # speakers whose vectors tell how those of one voice scatter
+
+Hook = Callable[[str, float, float], None]
+Report = Callable[[int, float, Mapping[str, SetAccuracy]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompositionRecipe:
+    """All that a fit is made of.
+
+    Attributes:
+        network: the ONNX file.
+        speech: folders of single-speaker speech.
+        split: value of the tables' `split` column to fit to; None: everything.
+        development: split by whose set accuracy the best weights are kept; None: the last are.
+        pool: corpora whose names begin with one of these are reported together.
+        rooms: folder of measured responses; None: made rooms alone.
+        noise: folders of noise recordings.
+        batches: of windows that are made and embedded, 144 in each.
+        passes: over all of them.
+        rate: learning rate at the beginning; it falls to zero.
+        max_set_size: most voices (2 or 3) in the sets that a window is looked for among.
+        episodes: mixtures.
+        seed: of all that is drawn.
+    """
+
+    network: Path
+    speech: Sequence[Path]
+    split: str | None = None
+    development: str | None = None
+    pool: Sequence[str] = ()
+    rooms: Path | None = None
+    noise: Sequence[Path] = ()
+    batches: int = 300
+    passes: int = 5
+    rate: float = 1e-3
+    max_set_size: int = 3
+    episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
+    seed: int = 0
+
+
+class Seen(NamedTuple):
+    """A batch of training windows, as the network's own unit vectors."""
+
+    vectors: Float32[Tensor, "episodes windows p"]
+    members: Bool[Tensor, "episodes windows speakers"]
+    alone: Bool[Tensor, "episodes windows"]
+    known: Bool[Tensor, "episodes windows"]
+    voices: Tensor  # (episodes, speakers)
+    seconds: float  # of each window
+
+
+class Sounds(EpisodeMaker):
+    """Episodes whose windows are samples."""
+
+    def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b ..."]:
+        return audio
+
+
+class Fit(nn.Module):
+    """What is fitted: the map, g, and the factor on the cosines."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(torch.from_numpy(place.mean))
+        self.matrix = nn.Parameter(torch.from_numpy(place.matrix))
+        self.compose = Composition(place.matrix.shape[1])
+        self.log_scale = nn.Parameter(torch.tensor(float(np.log(SCALE))))
+
+    def forward(self, vectors: Float[Tensor, "*batch p"]) -> Float[Tensor, "*batch q"]:
+        """Put vectors in their place."""
+        return normalize((vectors - self.mean) @ self.matrix, dim=-1)
+
+    def place(self) -> Place:
+        """The map."""
+        return Place(self.mean.detach().numpy().copy(), self.matrix.detach().numpy().copy())
+
+
+def fit_composition(
+    recipe: CompositionRecipe,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> Fitted:
+    """Embed training windows with a network and fit the rest to its vectors.
+
+    Args:
+        recipe: what to fit to, and how.
+        device: where the network runs, "auto", "cpu" or "cuda".
+        workers: processes that make windows; 0 makes them here.
+        hook: progress.
+        report: told pass, loss and set accuracy after each pass.
+
+    Raises:
+        InputError: a network or speech that cannot be used.
+    """
+    files = foreign_files(recipe.network)
+    if files is None:
+        raise InputError(f"{recipe.network}: no ONNX file; g of ours is trained together with f")
+    network = files[0]
+    encoder = ForeignEncoder(network, None, pick_device(device))
+    voices = _voices(recipe, hook)
+    development = _development(recipe, encoder, hook)
+    seen = list(embedded(recipe, encoder, voices, workers, hook))
+    fit = Fit(whitened(seen))
+    train(recipe, fit, seen, development, hook, report)
+    compose = fit.compose.eval().requires_grad_(False)
+    fitted = Fitted(network.name, sha256(network), fit.place(), compose, Knowledge())
+    known = measured(ForeignEncoder(network, fitted, device), _some(voices), Knowledge())
+    likeness = fitted_likeness(list(_hearings(seen, voices, fit.place())), known.likeness)
+    return replace(fitted, knowledge=replace(known, likeness=likeness))
+
+
+def _voices(recipe: CompositionRecipe, hook: Hook | None) -> Voices:
+    utterances = utterances_of(recipe.speech, recipe.split)
+    speakers = len({utterance.speaker for utterance in utterances})
+    least = recipe.episodes.speakers
+    if speakers < least:
+        where = ", ".join(map(str, recipe.speech))
+        raise InputError(f"{where}: {speakers} speakers, but {least} meet in training")
+    return collect_voices(utterances, SPEEDS, hook)
+
+
+def _some(voices: Voices) -> Voices:
+    """The speakers themselves, at most so many: a large network takes its time."""
+    first = np.unique(voices.speakers, return_index=True)[1]
+    return voices[np.random.default_rng(0).permutation(first)[:MEASURED]]
+
+
+def _development(
+    recipe: CompositionRecipe, encoder: ForeignEncoder, hook: Hook | None
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """References and queries of drawn episodes, as the network's own vectors, by corpus."""
+    if recipe.development is None:
+        return {}
+    utterances = utterances_of(recipe.speech, recipe.development)
+    voices = development_voices(utterances, recipe.pool, hook)
+    return {
+        name: vectors_of(encoder.rows, encoder.own_vectors, own, DEVELOPMENT_EPISODES, seed=0)
+        for name, own in voices.items()
+    }
+
+
+def embedded(
+    recipe: CompositionRecipe,
+    encoder: ForeignEncoder,
+    voices: Voices,
+    workers: int,
+    hook: Hook | None,
+) -> Iterator[Seen]:
+    """Make the batches, and embed them; on a CPU, each thread takes a batch."""
+    rooms = training_rooms(recipe.rooms, recipe.seed)
+    maker = Sounds(voices, noises_of(recipe.noise), recipe.episodes, recipe.seed, rooms)
+    batches = torch.utils.data.DataLoader(
+        maker,
+        batch_size=None,
+        sampler=range(recipe.batches),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+    )
+
+    def embed(batch: Batch) -> Seen:
+        windows = heard_by(encoder.rows, batch.features.numpy())
+        vectors = torch.from_numpy(encoder.own_vectors(windows))
+        by_episode = vectors.reshape(*batch.known.shape, -1)
+        seconds = batch.features.shape[1] / SAMPLE_RATE
+        return Seen(by_episode, batch.members, batch.alone, batch.known, batch.voices, seconds)
+
+    most = torch_threads() if encoder.on_cpu else 1
+    with one_thread(), ThreadPoolExecutor(most) as pool:
+        waiting = []
+        for done, batch in enumerate(batches):
+            waiting.append(pool.submit(embed, batch))
+            if len(waiting) > most:
+                yield waiting.pop(0).result()
+            if hook:
+                hook("embedding", done + 1, recipe.batches)
+        for one in waiting:
+            yield one.result()
+
+
+def whitened(seen: Sequence[Seen]) -> Place:
+    """The map with which a fit begins: no mean, and voices scatter alike in all directions.
+
+    Within-class covariance normalisation (Hatch, Kajarekar, Stolcke 2006).
+    """
+    rows, owner = _singles(seen)
+    mean = rows.mean(axis=0)
+    centroids = np.stack([rows[owner == v].mean(axis=0) for v in np.unique(owner)])
+    within = np.cov((rows - centroids[np.unique(owner, return_inverse=True)[1]]).T)
+    dim = len(within)
+    shrunk = within + SHRINKAGE * np.trace(within) / dim * np.eye(dim)
+    matrix = np.linalg.cholesky(np.linalg.inv(shrunk))
+    spread = np.linalg.norm((rows - mean) @ matrix, axis=1).mean()
+    return Place(mean.astype(np.float32), (matrix / spread).astype(np.float32))
+
+
+def _singles(seen: Sequence[Seen]) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of windows of one voice, and which voice that is."""
+    rows, owner = [], []
+    for one in seen:
+        whose = (one.members.long() * one.voices[:, None]).sum(dim=-1)  # (episodes, windows)
+        rows.append(one.vectors[one.alone].numpy())
+        owner.append(whose[one.alone].numpy())
+    return np.concatenate(rows).astype(np.float64), np.concatenate(owner)
+
+
+def _hearings(seen: Sequence[Seen], voices: Voices, place: Place) -> Iterator[Hearing]:
+    """Of each voice and episode, the vectors of the windows in which it is alone, in place."""
+    for one in seen:
+        for episode in range(len(one.voices)):
+            for number, voice in enumerate(one.voices[episode].tolist()):
+                own = one.alone[episode] & one.members[episode, :, number]
+                vectors = place(one.vectors[episode][own].numpy())
+                seconds = len(vectors) * one.seconds
+                yield Hearing(voice, str(voices.corpora[voice]), seconds, vectors)
+
+
+def train(
+    recipe: CompositionRecipe,
+    fit: Fit,
+    seen: Sequence[Seen],
+    development: Mapping[str, tuple[Tensor, Tensor]],
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> None:
+    """Fit the map and g; of all passes, the best by the development's set accuracy is kept."""
+    groups: list[dict[str, Any]] = [
+        {"params": [fit.mean, fit.matrix]},
+        {"params": [*fit.compose.parameters(), fit.log_scale], "lr": G_RATE * recipe.rate},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=1e-4)
+    steps = recipe.passes * len(seen)
+    falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / max(1, steps))
+    rng = np.random.default_rng([recipe.seed, 5])
+    best = (-1.0, fit.state_dict())
+    for done in range(recipe.passes):
+        total = 0.0
+        for number in rng.permutation(len(seen)).tolist():
+            one = seen[number]
+            scale = fit.log_scale.exp().clamp(max=LARGEST_SCALE)
+            loss = episode_loss(
+                fit.compose, fit(one.vectors), one.members, one.alone, scale,
+                recipe.max_set_size, one.known,
+            )  # fmt: skip
+            optimiser.zero_grad(set_to_none=True)
+            torch.autograd.backward(loss)
+            optimiser.step()
+            falling.step()
+            total += float(loss.detach())
+        accuracy = accuracy_of(fit, development)
+        if accuracy:
+            mean = sum(one.all for one in accuracy.values()) / len(accuracy)
+            if mean >= best[0]:
+                best = mean, {k: v.detach().clone() for k, v in fit.state_dict().items()}
+        if hook:
+            hook("fitting", done + 1, recipe.passes)
+        if report:
+            report(done + 1, total / len(seen), accuracy)
+    if development:
+        fit.load_state_dict(best[1])
+
+
+def accuracy_of(
+    fit: Fit, development: Mapping[str, tuple[Tensor, Tensor]]
+) -> dict[str, SetAccuracy]:
+    """Set accuracy on speakers that nothing was fitted to."""
+    with torch.inference_mode():
+        return {
+            name: judge(fit(references), fit(queries), fit.compose)
+            for name, (references, queries) in development.items()
+        }

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--latency", "0.1"], "cannot be promised"),
+        (["--model", "nothing"], "no such model"),
+        (["--refine", "2"], "--refine"),
+        (["--clients", "0"], "--clients"),
+    ],
+)
+def test_what_cannot_be(cli: Cli, arguments: list[str], reason: str) -> None:
+    cli("serve", *arguments).assert_refused(reason)
+
+
+def test_results_are_kept_in_a_folder(cli: Cli, talk: Path) -> None:
+    cli("serve", "--out", talk).assert_refused("a file, but a folder is needed")
+
+
+def test_it_listens_until_it_is_told_to_end() -> None:
+    pytest.importorskip("websockets")
+    command = [sys.executable, "-m", "diarize", "serve", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        line = child.stderr.readline()
+        assert "http://127.0.0.1:" in line and "/stream takes samples" in line
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(60) == 0 and child.stderr.read() == ""

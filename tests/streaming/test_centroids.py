@@ -1,0 +1,127 @@
+"""Speakers that are found while people speak."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diarize.errors import InputError
+from diarize.scatter import Scatter
+from diarize.sets import to_sphere
+from diarize.streaming.centroids import CentroidOptions, LiveCentroids
+
+P = 64
+SCATTER = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0, most_rows=400)
+
+
+def mean(a, b):
+    middle = a + b
+    return middle / np.linalg.norm(middle, axis=-1, keepdims=True)
+
+
+def live(max_set_size: int = 2, most: int | None = None, **options: float) -> LiveCentroids:
+    return LiveCentroids(P, max_set_size, mean, SCATTER, most, CentroidOptions(**options))
+
+
+def around(*axes: int, n: int, seed: int = 0) -> np.ndarray:
+    """Windows of the people on these axes, as far from them as those of one voice are."""
+    noise = np.random.default_rng(seed).normal(0, (0.38 / 25) ** 0.5, (n, P))
+    noise[:, 25:] = 0
+    return to_sphere(np.eye(P)[list(axes)].sum(axis=0) / len(axes) ** 0.5 + noise).astype(
+        np.float32
+    )
+
+
+def test_whoever_speaks_first_is_somebody_at_once() -> None:
+    made = live()
+    made.take(around(0, n=1))
+    voices = made.heard()
+    assert voices.ids == (0,) and voices.states.to_lists() == [[0]]
+    assert voices.places.shape == (1, P)
+
+
+def test_one_voice_stays_one_speaker() -> None:
+    made = live()
+    for seed in range(30):
+        made.take(around(40, n=10, seed=seed))
+    assert made.heard().ids == (0,) and not made.became
+
+
+def test_somebody_new_is_born_and_keeps_the_id() -> None:
+    made = live()
+    made.take(around(40, n=30))
+    made.take(around(41, n=10, seed=1))
+    assert made.heard().ids == (0, 1)
+    made.take(around(40, n=30, seed=2))
+    made.take(around(42, n=12, seed=3))
+    voices = made.heard()
+    assert voices.ids == (0, 1, 2) and not made.became
+    assert np.argmax(voices.places[:3], axis=1).tolist() == [40, 41, 42]
+    assert len(voices.states) == 6
+
+
+def test_two_at_once_are_not_a_third() -> None:
+    made = live()
+    for axes, seed in (((40,), 0), ((41,), 1), ((40, 41), 2), ((40,), 3), ((40, 41), 4)):
+        made.take(around(*axes, n=20, seed=seed))
+    assert made.heard().ids == (0, 1)
+
+
+def test_without_compositions_there_are_no_pairs() -> None:
+    made = live(max_set_size=1)
+    made.take(around(40, n=20))
+    made.take(around(41, n=20, seed=1))
+    assert made.heard().states.to_lists() == [[0], [1]]
+
+
+def test_who_turns_out_to_be_another_becomes_that_one() -> None:
+    """Of one voice, two were thought to be heard."""
+    made = live()
+    made.take(around(40, n=30))
+    made._bear(np.concatenate([made._centroids, around(40, n=1, seed=9).astype(np.float64)]))
+    assert made.heard().ids == (0, 1)
+    made.take(around(40, n=10, seed=1))
+    (last,) = made.heard().ids
+    assert made.became == {1 - last: last}
+    made.take(around(41, n=10, seed=2))
+    assert made.heard().ids == (last, 2)  # no id is used twice
+
+
+def test_no_more_speakers_are_heard_than_there_may_be() -> None:
+    made = live(most=2)
+    for axis in range(40, 45):
+        made.take(around(axis, n=20, seed=axis))
+    assert len(made.heard().ids) == 2
+
+
+def test_memory_is_bounded_and_keeps_who_speaks_little() -> None:
+    made = live(memory=60)
+    made.take(around(40, n=12))
+    for seed in range(20):
+        made.take(around(41, n=20, seed=seed))
+    assert len(made._rows) == 60
+    assert made.heard().ids == (0, 1)
+    assert np.argmax(made.heard().places[0]) == 40
+
+
+def test_it_does_not_matter_how_many_windows_come_at_a_time() -> None:
+    rows = np.concatenate([around(40 + i % 3, n=15, seed=i) for i in range(6)])
+    whole, single = live(), live()
+    whole.take(rows)
+    for row in rows:
+        single.take(row[None])
+    assert np.array_equal(whole.heard().places, single.heard().places)
+    assert whole.heard().ids == single.heard().ids and whole.became == single.became
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"count_penalty": 0.0}, "count_penalty"),
+        ({"count_penalty": float("nan")}, "count_penalty"),
+        ({"memory": 3}, "memory"),
+    ],
+)
+def test_options_that_cannot_be_used(options: dict, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        CentroidOptions(**options)

@@ -1,0 +1,305 @@
+"""Clients of the server: programs in Python, and the page in Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from diarize import StreamingDiarizer
+from diarize.errors import InputError
+from diarize.formats import read_rttm
+from diarize.streaming.lines import lines_of
+from diarize.streaming.server import END, Limits, StreamServer
+
+websockets = pytest.importorskip("websockets")
+from websockets.sync.client import ClientConnection, connect  # noqa: E402
+
+RATE = 16_000
+
+
+class Running:
+    """A server in a thread of its own, on a port that is free."""
+
+    def __init__(self, server: StreamServer) -> None:
+        self.server, self._ready = server, threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    async def _serve(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        listening = await self.server.listen("127.0.0.1", 0)
+        self.port = listening.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._end.wait()
+        await self.server.close(listening)
+
+    def client(self, query: str = "", **options: Any) -> ClientConnection:
+        address = f"ws://127.0.0.1:{self.port}/stream{query}"
+        return connect(address, compression=None, proxy=None, **options)
+
+    def end(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._end.set)
+            self._thread.join(60)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Running]]:
+    began: list[Running] = []
+
+    def begin(**options: Any) -> Running:
+        began.append(Running(StreamServer(**options)))
+        return began[-1]
+
+    yield begin
+    for running in began:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def pcm(talk: Path) -> bytes:
+    return soundfile.read(talk, dtype="int16")[0].tobytes()
+
+
+def feed(client: ClientConnection, data: bytes, size: int = 32_000) -> None:
+    for begin in range(0, len(data), size):
+        client.send(data[begin : begin + size])
+
+
+def rest(client: ClientConnection) -> list[dict[str, Any]]:
+    """Everything that the server says until it closes."""
+    lines = []
+    with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+        while True:
+            lines.append(json.loads(client.recv()))
+    return lines
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never came")
+
+
+def test_a_client_reads_what_a_stream_says(
+    run: Callable[..., Running], pcm: bytes, tmp_path: Path
+) -> None:
+    running = run(out=tmp_path / "kept")
+    with running.client() as client:
+        feed(client, pcm + b"\1")
+        client.send(END)
+        first, *lines, names, note = rest(client)
+    assert first["rate"] == RATE and note == {"note": "1 bytes at the end are no sample"}
+    diarizer = StreamingDiarizer(RATE)
+    live = diarizer.push(np.frombuffer(pcm, "<i2")) + diarizer.end()
+    annotation = diarizer.finish()
+    expected = [json.loads(line) for line in lines_of([*live, *diarizer.settled])]
+    assert [line for line in lines if "merged" not in line] == expected
+    assert names == {"map": diarizer.speaker_map()}
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.name == f"{first['stream']}.rttm"
+    assert read_rttm(kept)[first["stream"]].labels() == annotation.labels()
+
+
+def test_one_client_too_many_is_told_so(run: Callable[..., Running], pcm: bytes) -> None:
+    running = run(limits=Limits(clients=2))
+    with running.client() as one, running.client() as other:
+        for client in (one, other):
+            assert "stream" in json.loads(client.recv())
+        with running.client() as third:
+            assert rest(third) == [
+                {"error": "2 clients are listened to, and no more: try again later"}
+            ]
+        assert third.close_code == 1013
+        other.send(END)
+        assert rest(other) == [{"map": {}}]
+        until(lambda: running.server.n_clients == 1)
+        with running.client() as again:
+            assert "stream" in json.loads(again.recv())
+
+
+def test_clients_do_not_hear_each_other(run: Callable[..., Running], pcm: bytes) -> None:
+    running, said = run(), {}
+
+    def talk(number: int) -> None:
+        with running.client("?latency=1") as client:
+            feed(client, pcm if number % 2 else bytes(len(pcm)), 20_000)
+            client.send(END)
+            said[number] = rest(client)[1:]
+
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said[1] == said[3] and len(said[1]) > 3
+    assert said[0] == said[2] == [{"map": {}}]
+
+
+def test_who_breaks_off_loses_nothing(
+    run: Callable[..., Running], pcm: bytes, tmp_path: Path
+) -> None:
+    running = run(out=tmp_path)
+    client = running.client()
+    feed(client, pcm + b"\1")  # and half a sample
+    while json.loads(client.recv()).get("start", 0.0) < 8.0:
+        pass
+    client.socket.close()
+    until(lambda: running.server.n_clients == 0 and any(tmp_path.iterdir()))
+    (kept,) = tmp_path.iterdir()
+    (annotation,) = read_rttm(kept).values()
+    assert len(annotation.labels()) > 1
+
+
+def test_the_end_of_the_server_is_an_end(run: Callable[..., Running], pcm: bytes) -> None:
+    running = run()
+    with running.client() as client:
+        feed(client, pcm)
+        while "start" not in json.loads(client.recv()):
+            pass
+        threading.Thread(target=running.end).start()
+        lines = rest(client)
+    assert any(line.get("final") for line in lines)
+    assert "map" in lines[-1]
+
+
+def test_a_stream_that_stalls_is_caught_up_with(run: Callable[..., Running], pcm: bytes) -> None:
+    with run().client() as client:
+        client.recv()
+        client.send(pcm[: 2 * 4 * RATE])
+        # Nothing follows, and it is said nevertheless, as far as it can be known.
+        while json.loads(client.recv(timeout=60))["end"] < 2.9:
+            pass
+
+
+def test_a_stream_is_no_longer_than_it_may_be(run: Callable[..., Running], pcm: bytes) -> None:
+    with run(limits=Limits(seconds=5.0)).client() as client:
+        feed(client, pcm[: 2 * 6 * RATE])
+        lines = rest(client)
+    assert {"note": "the stream is as long as it may be"} in lines and "map" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "reason"),
+    [
+        ("?rate=10", None, "the rate is a whole number"),
+        ("?rate=fast", None, "rate fast: not a number"),
+        ("?format=s24", None, "sample format s24"),
+        ("?channels=0", None, "channels are 1 to 1024"),
+        ("?latency=0.1", None, "cannot be promised"),
+        ("?speed=2", None, "speed: not one of format, rate, channels, latency"),
+        ("", "hello", "a message is samples, or 'end'"),
+        ("?format=f32", np.array([np.nan], "<f4").tobytes(), "not a finite number"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    run: Callable[..., Running], query: str, message: str | bytes | None, reason: str
+) -> None:
+    with run().client(query) as client:
+        if message is not None:
+            client.send(message)
+        assert reason in rest(client)[-1]["error"]
+    assert client.close_code == 1008
+
+
+def test_only_its_own_page_may_listen(run: Callable[..., Running]) -> None:
+    running = run()
+    with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
+        running.client(origin="https://elsewhere.example")
+    with running.client(origin=f"http://127.0.0.1:{running.port}") as client:
+        assert "stream" in json.loads(client.recv())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    page = opener.open(f"http://127.0.0.1:{running.port}/").read().decode()
+    assert "<title>Who speaks</title>" in page
+    assert "http://" not in page and "https://" not in page
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        opener.open(f"http://127.0.0.1:{running.port}/else")
+
+
+def test_a_place_that_is_taken_is_named(run: Callable[..., Running]) -> None:
+    running = run()
+
+    async def again() -> None:
+        await StreamServer().listen("127.0.0.1", running.port)
+
+    with pytest.raises(InputError, match=f"127.0.0.1:{running.port}: "):
+        asyncio.run(again())
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    for flag in (
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--mute-audio",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        f"--user-data-dir={tmp_path_factory.mktemp('browser')}",
+    ):  # fmt: skip
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.needs_chromium
+def test_the_page_plays_a_file(run: Callable[..., Running], browser: Any, talk: Path) -> None:
+    browser.get(f"http://127.0.0.1:{run().port}/")
+    browser.find_element("id", "fast").click()
+    browser.find_element("id", "file").send_keys(str(talk))
+    status = browser.find_element("id", "status")
+    until(lambda: status.text.startswith("Settled"))
+    names = [row.text for row in browser.find_elements("css selector", "#speakers tr")]
+    assert len(names) > 1 and all(name.startswith("SPEAKER_") for name in names)
+    drawn = browser.execute_script(
+        "const c = document.getElementById('lanes');"
+        "return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v);"
+    )
+    assert drawn and browser.get_log("browser") == []
+
+
+@pytest.mark.needs_chromium
+def test_the_page_listens_to_the_microphone(run: Callable[..., Running], browser: Any) -> None:
+    running = run()
+    browser.get(f"http://127.0.0.1:{running.port}/")
+    browser.find_element("id", "microphone").click()
+    until(lambda: browser.execute_script("return stream !== null && stream.heard > 1"))
+    browser.find_element("id", "stop").click()
+    status = browser.find_element("id", "status")
+    until(lambda: status.text.startswith("Settled"))
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.needs_chromium
+def test_the_page_says_what_the_server_refuses(
+    run: Callable[..., Running], browser: Any, talk: Path
+) -> None:
+    running = run(limits=Limits(clients=1))
+    with running.client() as client:
+        client.recv()
+        browser.get(f"http://127.0.0.1:{running.port}/")
+        browser.find_element("id", "file").send_keys(str(talk))
+        status = browser.find_element("id", "status")
+        until(lambda: "1 clients are listened to" in status.text)
