@@ -26,8 +26,8 @@ LEAST_ROWS = 5 * AXES
 SHIPPED_WITHIN = 0.1595
 """Mean squared distance of windows from their speaker's centroid, of the model that ships and its
 training voices. Windows of conversations scatter more (`SCATTER`): they hold pauses, other voices,
-rooms. Those of another model are taken to do so in the same proportion, and the centroids of halves
-of one voice to lie apart in it."""
+rooms. What they have in common, one minus that, is taken to shrink in the same proportion with
+another model, and the centroids of halves of one voice to lie apart in that of the distances."""
 
 
 def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowledge:
@@ -45,7 +45,7 @@ def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowle
     if axes is None:
         return before
     within = float(np.mean([rows.var(axis=0, ddof=1).sum() for rows in vectors]))
-    variance = SCATTER.variance * within / SHIPPED_WITHIN
+    variance = 1 - (1 - within) * (1 - SCATTER.variance) / (1 - SHIPPED_WITHIN)
     alike = None if SCATTER.alike is None else 1 - (1 - SCATTER.alike) * within / SHIPPED_WITHIN
     scatter = replace(before.scatter, variance=variance, alike=alike, axes=axes)
     return replace(before, scatter=scatter)
