@@ -154,15 +154,15 @@ def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(
 def test_the_model_is_loaded_once(
     run: Run, talk: Path, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import diarize.embedding
+    from diarize.embedding import encoders
 
-    load, loaded = diarize.embedding.load_model, []
+    load, loaded = encoders.load_model, []
 
     def count(name: object, device: str = "cpu") -> object:
         loaded.append(name)
         return load(name, device)
 
-    monkeypatch.setattr(diarize.embedding, "load_model", count)
+    monkeypatch.setattr(encoders, "load_model", count)
     assert run(talk, write_tone(), "--vad", "none").status == 0
     assert len(loaded) == 1
 
