@@ -19,10 +19,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-import diarize.embedding.windows as windows
 from diarize.activity import NetworkActivity
 from diarize.activity.hearing import hear
 from diarize.audio import Recording, open_recording
+from diarize.embedding import encoder, windows
 from diarize.features import mfcc
 from diarize.formats.rttm import rttm_text
 from diarize.pipeline import Diarizer
@@ -138,7 +138,7 @@ def watched(clock: Clock) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(Recording, "blocks", timed_blocks))
-        stack.enter_context(patch.object(windows, "mfcc", timed("features", mfcc)))
+        stack.enter_context(patch.object(encoder, "mfcc", timed("features", mfcc)))
         for waits in ("_submit", "__exit__"):
             do = timed("f", getattr(windows.Batches, waits))
             stack.enter_context(patch.object(windows.Batches, waits, do))

@@ -249,6 +249,7 @@ class Diarizer:
         from diarize.embedding.windows import Embedded, embed_windows, place_windows
 
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
+        narrow = is_narrow(recording)
         heard = hear(recording, self._activity, self.counts, self.cache, hook)
         look("activity", heard)
         model, device = self._model()
@@ -281,7 +282,7 @@ class Diarizer:
             unheard_cells=unheard_cells,
             unheard=of_unheard,
             device=device,
-            narrow=is_narrow(recording),
+            narrow=narrow,
         )
         look("embedding", embedded)
         return embedded

@@ -133,7 +133,10 @@ def test_more_speakers_than_windows(run: Run, write_tone: Callable[..., Path]) -
         (["--format", "docx"], "format docx: not one of rttm, json"),
         (["--format", "rttm", "--format", "json"], "several formats need --out FOLDER"),
         (["--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
-        (["--vad", "sillero"], "vad sillero: not network, silero, none, or a file that is there"),
+        (
+            ["--vad", "sillero"],
+            "vad sillero: not network, silero, none, or an RTTM or ONNX file that is there",
+        ),
         (["--reference", "no.rttm", "--backend", "oracle"], "cannot read no.rttm"),
         (["b/missing.wav"], "two inputs are named missing"),
         (["--out", "no/where/out.rttm"], "cannot write no/where/out.rttm"),

@@ -91,6 +91,8 @@ def test_the_package_starts_no_program_and_speaks_to_nobody() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
+            # What an address means is read by this, and nobody is asked.
+            names = [name for name in names if name != "urllib.parse"]
             found += [f"{file}: {name}" for name in names if name.partition(".")[0] in forbidden]
     assert not found
 

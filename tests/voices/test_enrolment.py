@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 
 from diarize.activity import whole
 from diarize.audio import open_recording
@@ -41,8 +42,10 @@ def test_nobody_is_enrolled(diarizer: Diarizer) -> None:
 
 def test_clips_that_cannot_be_used(diarizer: Diarizer, write_tone: Callable[..., Path]) -> None:
     tone = write_tone("tone.wav")
-    with pytest.raises(InputError, match=r"tone\.wav: no speech in this clip of anna$"):
-        enrol(diarizer, {"anna": [tone]})
+    hush = tone.with_name("hush.wav")
+    soundfile.write(hush, np.zeros(16_000), 16_000)
+    with pytest.raises(InputError, match=r"hush\.wav: no speech in this clip of anna$"):
+        enrol(diarizer, {"anna": [hush]})
     with pytest.raises(InputError, match=r"^missing\.wav: no such file"):
         enrol(diarizer, {"anna": [tone], "ben": ["missing.wav"]}, whole)
 
