@@ -15,9 +15,10 @@ from diarize.embedding import Knowledge
 from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
 from diarize.embedding.model import Composition
 from diarize.embedding.weights import sha256
-from diarize.training.composition import CompositionRecipe, Report
+from diarize.training.composition import CompositionRecipe
 from diarize.training.development import SetAccuracy
 from diarize.training.episodes import EpisodeConfig
+from diarize.training.fitting import Report
 
 from ..networks import DIM, PYANNOTE, SAMPLES, SEGMENTATION, write
 

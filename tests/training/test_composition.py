@@ -15,9 +15,11 @@ from diarize.audio import open_recording
 from diarize.embedding import embed_windows, load_encoder
 from diarize.embedding.fitted import Place, save_fitted
 from diarize.errors import InputError
-from diarize.training.composition import CompositionRecipe, Fit, Seen, fit_composition, whitened
+from diarize.training import fitting
+from diarize.training.composition import CompositionRecipe, fit_composition
 from diarize.training.development import vectors_of
 from diarize.training.episodes import EpisodeConfig
+from diarize.training.fitting import Fit, Seen, whitened
 
 from ..networks import DIM, SAMPLES, write
 
@@ -84,10 +86,10 @@ def test_the_pass_that_is_best_on_unheard_voices_is_kept(
     def judged(fit: Fit, development: object) -> dict[str, object]:
         value = next(accuracies)
         kept[value] = fit.place().matrix
-        figures = module.SetAccuracy(value, value, value, value, value)
+        figures = fitting.SetAccuracy(value, value, value, value, value)
         return {"hums": figures}
 
-    monkeypatch.setattr(module, "accuracy_of", judged)
+    monkeypatch.setattr(fitting, "accuracy_of", judged)
     fitted = fit_composition(recipe, workers=0)
     assert np.array_equal(fitted.place.matrix, kept[0.9])
 
