@@ -1,10 +1,12 @@
-"""Small things that many tests make: turns, unit vectors, a composition."""
+"""Small things that many tests make: turns, hums, unit vectors, a composition."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soundfile
 from pyannote.core import Annotation, Segment
 
 
@@ -22,6 +24,23 @@ def turns_of(made: Annotation) -> list[tuple[float, float, str]]:
         (round(turn.start, 3), round(turn.end, 3), speaker)
         for turn, _, speaker in made.itertracks(yield_label=True)
     ]
+
+
+def write_hum(path: Path, pitch: float, seconds: float = 3.0, *, spoken: float = 1.0) -> None:
+    """Write a hum (Hz) for a voice, in the share of each second that is `spoken`."""
+    time = np.arange(round(seconds * 16_000)) / 16_000
+    hum = 0.1 * np.sign(np.sin(2 * np.pi * pitch * time)) * (time % 1 < spoken)
+    soundfile.write(path, hum, 16_000)
+
+
+def write_hums(folder: Path, voices: int, trained: int, *, spoken: float = 1.0) -> Path:
+    """Speech of so many voices, a file each, of which the first are there to be trained on."""
+    rows = ["path\tspeaker\tcorpus\tsplit"]
+    for n in range(voices):
+        write_hum(folder / f"{n}.wav", 80 + 23 * n, spoken=spoken)
+        rows.append(f"{n}.wav\ts{n}\thums\t{'train' if n < trained else 'dev'}")
+    (folder / "speakers.tsv").write_text("\n".join(rows) + "\n")
+    return folder
 
 
 def unit(values: np.ndarray) -> np.ndarray:

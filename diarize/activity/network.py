@@ -17,7 +17,7 @@ from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard, VoiceCounts
 from diarize.activity.ears import STEP_SECONDS, Ears
 from diarize.activity.level import as_chunks, measure_gain
-from diarize.activity.regions import clip_regions
+from diarize.activity.regions import clip_regions, require_bounds
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
@@ -58,12 +58,7 @@ class NetworkActivity:
     model: str | Path = DEFAULT_COUNTER
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold < 1:
-            raise InputError(f"the activity threshold lies between 0 and 1, not {self.threshold}")
-        for name in ("min_speech", "min_silence"):
-            seconds = getattr(self, name)
-            if not 0 <= seconds < math.inf:
-                raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
 
     @property
     def lower(self) -> float:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64
+
+from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.audio import Recording
 
 
 ROUNDING = 1e-9  # seconds; what is as long as is asked for, but for rounding, is long enough
+
+
+def require_bounds(threshold: float, **durations: float) -> None:
+    """Refuse a probability from which on there is speech, or seconds, that mean nothing.
+
+    Raises:
+        InputError: the threshold lies outside (0, 1), or a duration, by its name, is not from 0 on.
+    """
+    if not 0 < threshold < 1:
+        raise InputError(f"the activity threshold lies between 0 and 1, not {threshold}")
+    for name, seconds in durations.items():
+        if not 0 <= seconds < math.inf:
+            raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
 
 
 def whole(recording: Recording, hook: Any = None) -> Float64[np.ndarray, "1 2"]:

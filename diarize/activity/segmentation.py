@@ -22,7 +22,7 @@ from scipy.special import softmax
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, Heard, VoiceCounts
-from diarize.activity.regions import clip_regions
+from diarize.activity.regions import clip_regions, require_bounds
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.onnx_network import OnnxNetwork, axes_text, number_told
@@ -63,12 +63,7 @@ class SegmentationActivity:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold < 1:
-            raise InputError(f"the activity threshold lies between 0 and 1, not {self.threshold}")
-        for name in ("min_speech", "min_silence"):
-            seconds = getattr(self, name)
-            if not 0 <= seconds < math.inf:
-                raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
 
     @property
     def identity(self) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -14,9 +13,8 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
-from diarize.activity.regions import clip_regions, close_gaps, runs, without_short
+from diarize.activity.regions import clip_regions, close_gaps, require_bounds, runs, without_short
 from diarize.audio import SAMPLE_RATE
-from diarize.errors import InputError
 from diarize.storage.cache import version_of
 from diarize.threads import one_thread
 
@@ -59,12 +57,12 @@ class SileroActivity:
     pad: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold < 1:
-            raise InputError(f"the activity threshold lies between 0 and 1, not {self.threshold}")
-        for name in ("min_speech", "min_silence", "pad"):
-            seconds = getattr(self, name)
-            if not 0 <= seconds < math.inf:
-                raise InputError(f"{name} is a number of seconds from 0 on, not {seconds}")
+        require_bounds(
+            self.threshold,
+            min_speech=self.min_speech,
+            min_silence=self.min_silence,
+            pad=self.pad,
+        )
 
     @property
     def identity(self) -> list[Any]:

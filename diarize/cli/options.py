@@ -71,6 +71,16 @@ ExclusiveOption = Annotated[
     ),
 ]
 
+RefineOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Every so often cluster all that was heard anew, and settle what is older.",
+        min=5.0,
+        show_default="at the end",
+    ),
+]
+
 OWN_OPTIONS = {
     "n_speakers": "--num-speakers",
     "min_speakers": "--min-speakers",

@@ -8,7 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diarize.cli.options import DeviceOption, ModelOption, SeedOption, count, option, seconds
+from diarize.cli.options import (
+    DeviceOption,
+    ModelOption,
+    RefineOption,
+    SeedOption,
+    count,
+    option,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from diarize.streaming.server import StreamServer
@@ -26,13 +34,7 @@ def serve(
     latency: float = seconds(
         2.0, "From sound to line, at most, unless a client asks for another.", max=60.0
     ),
-    refine: float | None = option(
-        None,
-        "SECONDS",
-        "Every so often cluster all that was heard anew, and settle what is older.",
-        min=5.0,
-        show_default="at the end",
-    ),
+    refine: RefineOption = None,
     out: Path | None = option(
         None,
         "DIR",

@@ -14,6 +14,7 @@ from diarize.cli.options import (
     DeviceOption,
     MaxSetSizeOption,
     ModelOption,
+    RefineOption,
     SeedOption,
     VadThresholdOption,
     argument,
@@ -78,13 +79,7 @@ def stream(
         "FILE",
         "Where the final result goes: in the format of its ending, as `run` writes it, else RTTM.",
     ),
-    refine: float | None = option(
-        None,
-        "SECONDS",
-        "Every so often cluster all that was heard anew, and settle what is older.",
-        min=5.0,
-        show_default="at the end",
-    ),
+    refine: RefineOption = None,
     refine_backend: str = option("ckm", "NAME", "Clustering that settles; see `diarize backends`."),
     num_speakers: int | None = count(
         None, "Number of speakers that are settled.", show_default="inferred"

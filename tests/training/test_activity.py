@@ -6,9 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import soundfile
 import torch
 
 import diarize.training.activity as module
@@ -18,18 +16,13 @@ from diarize.errors import InputError, TrainingError
 from diarize.training.activity import ActivityRecipe, train_activity
 from diarize.training.counting import CounterLoop, CounterTrainer
 
+from ..making import write_hums
+
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five voices to train on, three to report on, and the turns of four people."""
-    folder = tmp_path_factory.mktemp("corpus")
-    rows = ["path\tspeaker\tsplit"]
-    time = np.arange(16_000 * 3) / 16_000
-    for number in range(8):
-        hum = 0.1 * np.sign(np.sin(2 * np.pi * (80 + 23 * number) * time)) * (time % 1 < 0.8)
-        soundfile.write(folder / f"{number}.wav", hum, 16_000)
-        rows.append(f"{number}.wav\ts{number}\t{'train' if number < 5 else 'dev'}")
-    (folder / "speakers.tsv").write_text("\n".join(rows) + "\n")
+    folder = write_hums(tmp_path_factory.mktemp("corpus"), 8, trained=5, spoken=0.8)
     (folder / "turns").mkdir()
     lines = [
         f"SPEAKER talk 1 {0.7 * n:.3f} {0.4 + 0.3 * (n % 4):.3f} <NA> <NA> p{n % 3} <NA> <NA>"

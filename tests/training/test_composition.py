@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import soundfile
 import torch
 
 import diarize.training.composition as module
@@ -21,21 +20,14 @@ from diarize.training.development import vectors_of
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.fitting import Fit, Seen, whitened
 
+from ..making import write_hums
 from ..networks import DIM, SAMPLES, write
 
 
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six hums to fit to, five to report on."""
-    folder = tmp_path_factory.mktemp("speech")
-    rows = ["path\tspeaker\tcorpus\tsplit"]
-    time = np.arange(3 * 16_000) / 16_000
-    for n in range(11):
-        hum = 0.1 * np.sign(np.sin(2 * np.pi * (80 + 23 * n) * time))
-        soundfile.write(folder / f"{n}.wav", hum, 16_000)
-        rows.append(f"{n}.wav\ts{n}\thums\t{'train' if n < 6 else 'dev'}")
-    (folder / "speakers.tsv").write_text("\n".join(rows) + "\n")
-    return folder
+    return write_hums(tmp_path_factory.mktemp("speech"), 11, trained=6)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import soundfile
 import torch
 
 import diarize.training.embedding as module
@@ -21,22 +20,13 @@ from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.shifts import SHIFTS
 
-
-def write_hum(path: Path, pitch: float, seconds: float = 3.0) -> None:
-    time = np.arange(round(seconds * 16_000)) / 16_000
-    soundfile.write(path, 0.1 * np.sign(np.sin(2 * np.pi * pitch * time)), 16_000)
+from ..making import write_hum, write_hums
 
 
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four voices to train on, five to report on, all of one corpus."""
-    folder = tmp_path_factory.mktemp("speech")
-    rows = ["path\tspeaker\tcorpus\tsplit"]
-    for number in range(9):
-        write_hum(folder / f"{number}.wav", 80 + 23 * number)
-        rows.append(f"{number}.wav\ts{number}\thums\t{'train' if number < 4 else 'dev'}")
-    (folder / "speakers.tsv").write_text("\n".join(rows) + "\n")
-    return folder
+    return write_hums(tmp_path_factory.mktemp("speech"), 9, trained=4)
 
 
 @pytest.fixture

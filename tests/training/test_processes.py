@@ -9,13 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import soundfile
 import torch
 from safetensors.torch import load_file
 
 from diarize.training.processes import ALONE, Processes, is_first, join_processes
+
+from ..making import write_hum
 
 RECIPE = """
 import sys
@@ -61,11 +61,9 @@ with join_processes("cpu") as (processes, device):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("processes")
-    time = np.arange(3 * 16_000) / 16_000
     for number in range(4):
         (folder / "speech" / f"s{number}").mkdir(parents=True)
-        hum = 0.1 * np.sign(np.sin(2 * np.pi * (80 + 23 * number) * time))
-        soundfile.write(folder / "speech" / f"s{number}" / "a.wav", hum, 16_000)
+        write_hum(folder / "speech" / f"s{number}" / "a.wav", 80 + 23 * number)
     return folder
 
 
