@@ -26,6 +26,7 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
+from diarize.voices.number import doubts, probabilities
 from diarize.voices.voiceprints import (
     Match,
     Voiceprints,
@@ -216,6 +217,7 @@ class Diarizer:
         cells, vectors = found.trellis.cells, found.trellis.vectors
         if not len(cells):
             notes.append("no speech found")
+        number = self._number(annotation, cells, vectors)
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
         if corrections is not None:
             notes += told.notes(corrections, annotation)
@@ -234,6 +236,7 @@ class Diarizer:
             voices=voiceprints(annotation, cells, vectors),
             matches=matched,
             confidence=confidence,
+            number=number,
             several=None if embedded.voices is None else embedded.voices.several(),
         )
 
@@ -330,6 +333,16 @@ class Diarizer:
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
         return decode_corrected(found, told, *beyond, self.timeline, least, most), matched
+
+    def _number(
+        self, annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: np.ndarray
+    ) -> dict[int, float]:
+        """How probable each number of speakers is, given those who were found."""
+        found = len(annotation.labels())
+        if self.n_speakers is not None or self.needs_reference or not found:
+            return {found: 1.0}
+        told = self.min_speakers or 1, self.max_speakers
+        return probabilities(doubts(annotation, cells, vectors, self.likeness), *told)
 
     def _model(self) -> tuple[SpeakerEncoder, str]:
         """The model and what it runs on, loaded once for all recordings."""

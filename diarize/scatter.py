@@ -7,6 +7,7 @@ knows of no embedding.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -95,3 +96,12 @@ class Likeness:
         for least in (self.known, self.same_person):
             if not 0 < least < 1:
                 raise ValueError(f"the least probability of one person is no {least}")
+
+    def log_odds(self, cosines: Any, scarcity: Any) -> Any:
+        """Of centroids that are so alike, and rest on so little speech, numbers or arrays.
+
+        Args:
+            cosines: of two centroids.
+            scarcity: 1 / seconds of the one + 1 / seconds of the other.
+        """
+        return self.offset + self.cosine * cosines + self.scarcity * scarcity

@@ -63,6 +63,32 @@ def test_the_number_of_speakers_can_be_bound(diarizer: Diarizer, talk: Path, bac
         assert labels == [f"SPEAKER_{n:02d}" for n in range(len(labels))]
 
 
+@pytest.mark.parametrize(
+    "backend", [name for name in clustering.BACKENDS if not clustering.make(name).needs_truth]
+)
+def test_each_backend_says_how_sure_the_number_is(
+    diarizer: Diarizer, talk: Path, backend: str
+) -> None:
+    diarizer.backend = backend
+    found = diarizer.diarize(talk)
+    assert sum(found.number.values()) == pytest.approx(1.0)
+    low, high = found.possible
+    assert low <= len(found.annotation.labels()) <= high
+    diarizer.min_speakers = diarizer.max_speakers = 3
+    assert diarizer.diarize(talk).number == {3: 1.0}
+
+
+def test_a_number_that_was_told_is_certain(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.n_speakers = 3
+    assert diarizer.diarize(talk).number == {3: 1.0}
+    diarizer.n_speakers, diarizer.activity = None, np.zeros((0, 2))
+    assert diarizer.diarize(talk).number == {0: 1.0}
+    truth = Annotation()
+    truth[Segment(1, 3), "a"] = "a"
+    diarizer.activity, diarizer.backend = whole, "oracle"
+    assert diarizer.diarize(talk, reference=truth).number == {1: 1.0}
+
+
 def test_speakers_are_named_in_order_of_appearance(diarizer: Diarizer, talk: Path) -> None:
     diarizer.n_speakers = 3
     found = turns_of(diarizer(talk))

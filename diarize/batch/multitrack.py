@@ -80,6 +80,7 @@ def diarize_channels(
         duration=recording.duration,
         device="cpu",
         notes=_notes(turns),
+        number={len(annotation.labels()): 1.0},
     )
 
 

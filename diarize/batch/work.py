@@ -189,6 +189,7 @@ class Work:
             notes=found.notes,
             end=recording.file_duration,
             media=source if source.is_file() else None,
+            number=found.number,
             several=None if found.several is None else found.several.tolist(),
         )
         texts = {
@@ -208,6 +209,7 @@ class Work:
                 found.annotation,
                 confidence=found.confidence,
                 reference=result.truth,
+                number=found.number,
                 several=found.several,
             )
             written.append(page)

@@ -23,7 +23,7 @@ def print_table(table: Table, *, stderr: bool = False) -> None:
 
 
 def print_summary(found: Diarization, elapsed: float) -> None:
-    """Print speakers, seconds each, overlap, real-time factor and device to standard error.
+    """Print speakers, seconds each, how many there may be, overlap and speed to standard error.
 
     Args:
         found: the result.
@@ -43,6 +43,7 @@ def print_summary(found: Diarization, elapsed: float) -> None:
     print(annotation.uri, file=sys.stderr)
     if table.row_count:
         print_table(table, stderr=True)
+        print(_number(found), file=sys.stderr)
     overlap = annotation.get_overlap().duration()
     share = f" ({overlap / speech:.1%} of speech)" if speech else ""
     factor = f"{elapsed / found.duration:.3f}" if found.duration else "undefined"
@@ -51,3 +52,11 @@ def print_summary(found: Diarization, elapsed: float) -> None:
         f"real-time factor {factor} on {found.device}",
         file=sys.stderr,
     )
+
+
+def _number(found: Diarization) -> str:
+    """How many speakers there are, and may be."""
+    low, high = found.possible
+    n = len(found.annotation.labels())
+    doubt = "" if low == high else f" ({low} to {high} possible)"
+    return f"{n} speaker{'' if n == 1 else 's'}{doubt}"

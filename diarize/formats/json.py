@@ -22,14 +22,16 @@ def json_text(
     confidence: Confidence | None = None,
     *,
     notes: Sequence[str] = (),
+    number: Mapping[int, float] | None = None,
     several: Sequence[Sequence[float]] | None = None,
 ) -> str:
-    """One object: uri, version, options, notes, speakers with talk time, turns; times in seconds.
+    """One object: uri, version, options, notes, how many speakers, who, turns; times in seconds.
 
     A turn whose segment and track `confidence` knows has a key for it: the probability, from 0 to
     1, that its speaker is heard at an instant drawn from the turn.
 
     A speaker's talk time counts an instant once, however many turns of that speaker hold it.
+    `number`, where it is known, is how probable each number of speakers is, from 0 to 1.
     `several`, where it is known, are begin and end of where several were heard at once: overlap
     that the turns may have missed.
 
@@ -45,6 +47,7 @@ def json_text(
         "version": __version__,
         "options": dict(options),
         "notes": list(notes),
+        **_probabilities(number),
         "speakers": [
             {"speaker": name, "seconds": round(Timeline(segments).support().duration(), 3)}
             for name, segments in sorted(speaking.items())
@@ -54,6 +57,16 @@ def json_text(
     if several is not None:
         content["several"] = [{"start": round(a, 3), "end": round(b, 3)} for a, b in several]
     return unicode(json.dumps(content, indent=2, ensure_ascii=False, default=str)) + "\n"
+
+
+def _probabilities(number: Mapping[int, float] | None) -> dict[str, object]:
+    """A key, if it is known; the probabilities sum to one as they are written."""
+    if number is None:
+        return {}
+    rounded = {n: round(p, _DECIMALS) for n, p in number.items()}
+    most = max(rounded, key=rounded.__getitem__)
+    rounded[most] = round(rounded[most] + 1 - sum(rounded.values()), _DECIMALS)
+    return {"number": {str(n): p for n, p in sorted(rounded.items())}}
 
 
 def read_json(source: Source) -> dict[str, list[Turn]]:

@@ -34,6 +34,7 @@ class Beside:
         notes: what a person should know of how the turns were found.
         end: seconds at which the recording ends; None: not known.
         media: its file; None: there is none, or it is not known.
+        number: how probable each number of speakers is; None: nobody says.
         several: begin and end, seconds, of where several were heard at once, be it known who or
             not; None: nobody listened for that.
     """
@@ -41,6 +42,7 @@ class Beside:
     notes: tuple[str, ...] = ()
     end: float | None = None
     media: Path | None = None
+    number: Mapping[int, float] | None = None
     several: Sequence[Sequence[float]] | None = None
 
 
@@ -104,7 +106,14 @@ def _json(
     beside: Beside = _NOTHING,
     /,
 ) -> str:
-    return json_text(annotation, options, confidence, notes=beside.notes, several=beside.several)
+    return json_text(
+        annotation,
+        options,
+        confidence,
+        notes=beside.notes,
+        number=beside.number,
+        several=beside.several,
+    )
 
 
 def _read_rttm(source: Source) -> dict[str, list[Turn]]:

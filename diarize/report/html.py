@@ -23,6 +23,7 @@ from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
 from diarize.storage.files import atomic_output, require_writable
 from diarize.storage.version import __version__
+from diarize.voices.number import possible
 
 _PAGE = Path(__file__).parent / "page"
 # In the order in which they build on each other; they share one scope.
@@ -38,6 +39,7 @@ def write_page(
     *,
     confidence: Confidence | None = None,
     reference: Annotation | None = None,
+    number: Mapping[int, float] | None = None,
     several: np.ndarray | None = None,
 ) -> None:
     """Write a page that plays a recording and shows who spoke when.
@@ -52,13 +54,16 @@ def write_page(
         annotation: its turns.
         confidence: of segments and tracks of the annotation.
         reference: the true turns, with which errors are marked by kind.
+        number: how probable each number of speakers is; None: nobody says.
         several: begin and end, seconds, of where several were heard at once, shape (m, 2).
 
     Raises:
         InputError: the recording is damaged, or the path cannot be written to.
     """
     sound = page_sound(recording)
-    content = page_content(recording, sound, annotation, confidence or {}, reference, several)
+    content = page_content(
+        recording, sound, annotation, confidence or {}, reference, number=number, several=several
+    )
     with atomic_output(path, "w") as file:
         file.write(page_text(content, sound.mp3))
 
@@ -69,11 +74,13 @@ def page_content(
     annotation: Annotation,
     confidence: Confidence,
     reference: Annotation | None,
+    *,
+    number: Mapping[int, float] | None = None,
     several: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """All that the page shows, for JSON: times in seconds, speakers by number."""
     figures = talk_figures(annotation)
-    number = {speaker: index for index, speaker in enumerate(figures.speakers)}
+    place = {speaker: index for index, speaker in enumerate(figures.speakers)}
     return {
         "uri": recording.uri,
         "file": recording.label,
@@ -86,8 +93,10 @@ def page_content(
             "peaks": base64.b64encode(sound.peaks.tobytes()).decode("ascii"),
         },
         "speakers": list(figures.speakers),
+        "number": [[n, round(p, 3)] for n, p in sorted((number or {}).items())],
+        "possible": possible(number or {}, len(figures.speakers)),
         "turns": [
-            [turn.start, turn.end, number[turn.speaker], turn.confidence]
+            [turn.start, turn.end, place[turn.speaker], turn.confidence]
             for turn in written_turns(annotation, confidence)
         ],
         "several": [] if several is None else np.round(several, 3).tolist(),

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.formats.turns import annotated, exclusive, written_turns
+from diarize.voices.number import possible
 from diarize.voices.voiceprints import Match, Voiceprints, rename
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Diarization:
         matches: what each speaker has to do with voices that are known, or of other recordings.
         confidence: for each segment and track of the annotation, the probability that its speaker
             is heard at an instant drawn from it.
+        number: how probable each number of speakers is; one is certain where it was told, and
+            nothing is known where nobody asked.
         several: regions in which several were heard at once, seconds, be it found who they are or
             not; None: nobody listened for that.
     """
@@ -44,7 +47,13 @@ class Diarization:
     voices: Voiceprints = field(default_factory=Voiceprints)
     matches: tuple[Match, ...] = ()
     confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
+    number: Mapping[int, float] = field(default_factory=dict)
     several: Float64[np.ndarray, "s 2"] | None = None
+
+    @property
+    def possible(self) -> tuple[int, int]:
+        """The least and the largest number of speakers that there may well be."""
+        return possible(self.number, len(self.annotation.labels()))
 
     def renamed(self, names: Mapping[str, str]) -> Diarization:
         """Call the speakers otherwise; those without a new name keep theirs."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
@@ -33,6 +33,11 @@ two; so that a voice in two halves hides nobody. Chosen on dev-a, as the thresho
 SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
 
 ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody knows
+
+
+def scarcity(seconds: Any) -> Any:
+    """One by the seconds of speech that something rests on, a number or an array."""
+    return 1 / np.maximum(seconds, SHORTEST)
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Voiceprints:
         """One by the seconds of speech."""
         if self.seconds is None:
             return np.zeros(len(self.names))
-        return 1 / np.maximum(self.seconds, SHORTEST)
+        return scarcity(self.seconds)
 
     @property
     def rivals(self) -> Float64[np.ndarray, "k k"]:
@@ -159,7 +164,7 @@ def _log_odds_alone(
     """Log odds of pairs, as if there were no others."""
     cosines = a.centroids.astype(np.float64) @ b.centroids.T
     scarcity = a.scarcity[:, None] + b.scarcity
-    return np.asarray(likeness.offset + likeness.cosine * cosines + likeness.scarcity * scarcity)
+    return np.asarray(likeness.log_odds(cosines, scarcity))
 
 
 def matches(
@@ -211,13 +216,24 @@ def voiceprints(
     Returns:
         Speakers by first appearance.
     """
+    names, weights = spoken_alone(annotation, cells)
+    centroids = to_sphere(weights @ vectors.astype(np.float64))
+    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
+
+
+def spoken_alone(
+    annotation: Annotation, cells: Float64[np.ndarray, "n 2"]
+) -> tuple[list[str], Float64[np.ndarray, "k n"]]:
+    """For how many seconds of each cell each speaker is heard alone, or at all if he never is.
+
+    Returns:
+        Speakers by first appearance, and the seconds.
+    """
     names = by_first_appearance(annotation)
     held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
     weights = held.reshape(len(names), len(cells))
     alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
-    weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
-    centroids = to_sphere(weights @ vectors.astype(np.float64))
-    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
+    return names, np.where(alone.any(axis=1, keepdims=True), alone, weights)
 
 
 def by_first_appearance(annotation: Annotation) -> list[str]:

@@ -61,6 +61,7 @@ def test_several_formats_go_into_a_folder(run: Run, talk: Path, tmp_path: Path) 
     assert content["options"]["n_restarts"] == 2
     assert len(content["turns"]) == len((out / "talk.rttm").read_text().splitlines())
     assert all(0 < turn["confidence"] < 1 for turn in content["turns"])
+    assert sum(content["number"].values()) == pytest.approx(1.0)
 
 
 def test_results_tell_what_is_known_beside_the_turns(run: Run, talk: Path, tmp_path: Path) -> None:

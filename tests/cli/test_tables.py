@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
@@ -42,6 +44,24 @@ def test_who_spoke_how_long(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == (
         "6.0 s of speech in 10.0 s; overlap 1.0 s (16.7% of speech); real-time factor 0.025 on cpu"
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        ({}, "2 speakers"),
+        ({2: 1.0}, "2 speakers"),
+        ({1: 0.02, 2: 0.93, 3: 0.05}, "2 speakers"),
+        ({1: 0.2, 2: 0.6, 3: 0.2}, "2 speakers (1 to 3 possible)"),
+    ],
+)
+def test_how_many_there_may_be(
+    capsys: pytest.CaptureFixture[str], number: dict[int, float], said: str
+) -> None:
+    annotation = Annotation(uri="talk")
+    annotation[Segment(0, 1), 0], annotation[Segment(1, 2), 1] = "A", "B"
+    print_summary(replace(found(annotation), number=number), 0.25)
+    assert capsys.readouterr().err.splitlines()[-2] == said
 
 
 def test_nobody(capsys: pytest.CaptureFixture[str]) -> None:

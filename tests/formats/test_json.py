@@ -70,6 +70,16 @@ def test_where_several_were_heard() -> None:
     assert json.loads(quiet)["several"] == []
 
 
+def test_how_probable_each_number_of_speakers_is() -> None:
+    number = {2: 1 / 3, 3: 1 / 3, 4: 1 / 3}
+    written = json.loads(json_text(conversation(), {}, number=number))["number"]
+    assert written == {"2": 0.334, "3": 0.333, "4": 0.333}  # sums to one as it stands
+    assert json.loads(FORMATS["json"].write(conversation(), {}, None, Beside(number={0: 1.0})))[
+        "number"
+    ] == {"0": 1.0}
+    assert "number" not in json.loads(json_text(conversation(), {}))
+
+
 def test_nothing_said() -> None:
     content = json.loads(json_text(Annotation(uri="quiet"), {}))
     assert content["speakers"] == content["turns"] == []

@@ -114,6 +114,16 @@ def test_the_truth_brings_errors_and_figures(talk: Path, tmp_path: Path) -> None
     assert truth["scores"]["missed_detection"] == pytest.approx(3 / 9)
 
 
+def test_how_many_there_may_be(talk: Path, tmp_path: Path) -> None:
+    path, recording = tmp_path / "talk.html", open_recording(talk)
+    write_page(path, recording, annotation("S0", "S1"), number={1: 0.2, 2: 0.7, 3: 0.1})
+    told = data_of(Elements(path.read_text()))
+    assert told["number"] == [[1, 0.2], [2, 0.7], [3, 0.1]] and told["possible"] == [1, 2]
+    write_page(path, recording, annotation("S0", "S1"))
+    told = data_of(Elements(path.read_text()))
+    assert told["number"] == [] and told["possible"] == [2, 2]
+
+
 def test_where_several_were_heard(talk: Path, tmp_path: Path) -> None:
     path = tmp_path / "talk.html"
     write_page(path, open_recording(talk), annotation("S0"), several=np.array([[1.0, 2.00004]]))

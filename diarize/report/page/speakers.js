@@ -85,4 +85,12 @@ function download() {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
+/** How many there may be, where that is in doubt; in the title, how probable each number is. */
+function drawPossible() {
+  const [low, high] = data.possible;
+  if (low < high) byId("possible").textContent = `${low} to ${high} possible`;
+  byId("possible").title = data.number.map(([number, share]) => `${count(number, "speaker")}: ${percent(share)}`).join(", ");
+}
+
 data.speakers.forEach(addSpeaker);
+drawPossible();

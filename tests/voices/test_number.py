@@ -1,0 +1,105 @@
+"""How many people there may be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyannote.core import Annotation
+
+from diarize.scatter import Likeness
+from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities
+
+from ..making import annotation
+
+CHANCES = st.lists(
+    st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12
+).map(lambda pairs: doubted(*pairs))
+
+
+def doubted(*pairs: tuple[float, float]) -> Doubts:
+    """Speakers with these chances of being found before, and of hiding one more."""
+    again, hides = np.array(pairs, float).reshape(-1, 2).T.copy()
+    again[:1] = 0.0
+    return Doubts(tuple(f"S{n}" for n in range(len(again))), again, hides)
+
+
+@given(CHANCES)
+def test_probabilities_sum_to_one(speakers: Doubts) -> None:
+    number = probabilities(speakers)
+    assert sum(number.values()) == pytest.approx(1.0)
+    assert list(number) == sorted(number)
+    assert min(number) >= 1 and max(number) <= 2 * len(speakers.names)
+    assert all(chance > 0 for chance in number.values())
+
+
+@given(CHANCES, st.integers(1, 12), st.integers(0, 12))
+def test_bounds_bind(speakers: Doubts, low: int, more: int) -> None:
+    found, high = len(speakers.names), low + more
+    number = probabilities(speakers, low, high)
+    assert min(low, found) <= min(number) and max(number) <= max(high, found)
+    assert sum(number.values()) == pytest.approx(1.0)
+
+
+def test_they_are_those_of_independent_doubts() -> None:
+    assert probabilities(doubted((0.0, 0.0), (0.0, 0.0))) == {2: 1.0}
+    number = probabilities(doubted((0.0, 0.1), (0.2, 0.0)))
+    assert number == pytest.approx({1: 0.2 * 0.9, 2: 0.2 * 0.1 + 0.8 * 0.9, 3: 0.8 * 0.1})
+    assert probabilities(doubted()) == {0: 1.0}
+
+
+def test_what_is_told_is_the_only_number() -> None:
+    assert probabilities(doubted((0.0, 0.5), (0.5, 0.5)), 2, 2) == {2: 1.0}
+
+
+@given(CHANCES)
+def test_the_possible_numbers_are_enough_and_hold_the_one_found(speakers: Doubts) -> None:
+    number, found = probabilities(speakers), len(speakers.names)
+    low, high = possible(number, found)
+    assert low <= found <= high
+    assert sum(number.get(n, 0.0) for n in range(low, high + 1)) >= SURE - 1e-9
+
+
+def test_the_possible_numbers_are_no_more_than_needed() -> None:
+    assert possible({3: 0.04, 4: 0.92, 5: 0.04}, 4) == (4, 4)
+    assert possible({3: 0.3, 4: 0.65, 5: 0.05}, 4) == (3, 4)
+    assert possible({3: 0.2, 4: 0.6, 5: 0.2}, 4) == (3, 5)
+    assert possible({2: 0.95, 5: 0.05}, 4) == (2, 4)
+    assert possible({}, 4) == (4, 4)
+
+
+def voice(rng: np.random.Generator, direction: int, spread: float, n: int = 60) -> np.ndarray:
+    rows = rng.normal(0, spread / np.sqrt(16), (n, 16))
+    rows[:, direction] += 1
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def talk(seconds: float) -> tuple[Annotation, np.ndarray]:
+    """Two speakers, one after the other, and cells of 0.2 s."""
+    edges = np.arange(round(2 * seconds / 0.2) + 1) * 0.2
+    return annotation((0.0, seconds, "a"), (seconds, 2 * seconds, "b")), np.stack(
+        [edges[:-1], edges[1:]], axis=1
+    )
+
+
+def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:
+    rng = np.random.default_rng(0)
+    turns, cells = talk(12.0)
+    two = doubts(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 1, 0.6)]), Likeness())
+    one = doubts(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 0, 0.6)]), Likeness())
+    mixed = np.concatenate([voice(rng, 0, 0.6, 30), voice(rng, 1, 0.6, 30)])
+    three = doubts(turns, cells, np.concatenate([mixed, voice(rng, 2, 0.6)]), Likeness())
+    assert one.again[0] == two.again[0] == 0.0
+    assert two.again[1] < 0.1 < 0.5 < one.again[1]
+    hides = dict(zip(three.names, three.hides, strict=True))
+    assert hides["a"] > 2 * hides["b"]
+    assert probabilities(two)[2] > max(probabilities(one)[2], probabilities(three).get(2, 0.0))
+
+
+@pytest.mark.filterwarnings("error")
+def test_windows_that_coincide_and_a_single_one() -> None:
+    turns, cells = talk(0.2)
+    same = np.tile(voice(np.random.default_rng(0), 0, 0.1, 1), (2, 1))
+    assert np.isfinite(np.array(doubts(turns, cells, same, Likeness())[1:])).all()
+    assert doubts(Annotation(), cells[:0], same[:0], Likeness()).names == ()
