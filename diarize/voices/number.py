@@ -1,18 +1,18 @@
 """How many people there may be, given who was found: a probability for each number.
 
-Two things make a number wrong. A speaker may be somebody who was found already: the more alike his
-voice is to that of another who talks more, the sooner. And he may stand for two people: the less
-alike are the two halves into which his windows fall, the sooner. Both are asked of each speaker, in
-the words of the embedding (`Likeness`), and taken for independent.
+Two things make a number wrong. A speaker may be nobody new: the more alike his voice is to that of
+another who talks more, and the less he says, the sooner. And he may stand for two people: the less
+alike some stretch is to all else that he says, the sooner. Both are asked of each speaker, in the
+words of the embedding (`Likeness`), and taken for independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Float, Float64
 from scipy.special import expit
 
 from diarize.scatter import Likeness
@@ -22,16 +22,17 @@ from diarize.voices.voiceprints import scarcity, spoken_alone
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-AGAIN = (-2.0, 0.5)
-"""Log odds that a speaker was found already: offset, and factor on the largest log odds, by how
-alike the two voices are, that he is one of those who talk more. Fitted to the numbers of people in
-conversations of dev-a, found by four backends, by `recipes/conversations/number.py`, as is:"""
+AGAIN = (-1.4, 0.67, 6.43)
+"""Log odds that a speaker is nobody new: offset, and factors on the largest log odds, by how alike
+the two voices are, that he is one of those who talk more, and on 1 / seconds of his speech."""
 
-HIDES = (-2.0, -0.5)
-"""Log odds that he stands for one more: offset, and factor on the log odds that the halves of his
-windows are one person's."""
+HIDES = (-0.62, -0.28)
+"""Log odds that he stands for one more person: offset, and factor on the least log odds that a
+stretch of what he says is the person's who says the rest. All five were fitted to the numbers of
+people in conversations of dev-a, as four backends found them, by `recipes/conversations/number.py`.
+"""
 
-ROUNDS = 10  # at most, in which windows go to the nearer half
+STRETCH = 2  # seconds of a speaker that are compared with all else that he says
 
 SURE = 0.9
 """Probability of the numbers that are called possible, together with the one found."""
@@ -45,7 +46,7 @@ class Doubts(NamedTuple):
 
     Attributes:
         names: of the speakers.
-        again: probability of each that he is somebody who was found already.
+        again: probability of each that he is nobody new.
         hides: probability of each that he stands for one more person.
     """
 
@@ -68,12 +69,20 @@ def doubts(
         vectors: of the window that speaks for each cell, unit length.
         likeness: of the embedding.
     """
-    names, again, hides = [], [], []
-    for name, alike, halves in evidence(annotation, cells, vectors, likeness):
-        names.append(name)
-        again.append(expit(AGAIN[0] + AGAIN[1] * alike))
-        hides.append(expit(HIDES[0] + HIDES[1] * halves))
-    return Doubts(tuple(names), np.array(again), np.array(hides))
+    names, told = evidence(annotation, cells, vectors, likeness)
+    return doubted(told, names)
+
+
+def doubted(
+    told: Float64[np.ndarray, "k 3"],
+    names: tuple[str, ...] = (),
+    again: Sequence[float] = AGAIN,
+    hides: Sequence[float] = HIDES,
+) -> Doubts:
+    """From what speaks for the doubts, as `evidence` tells it, to the doubts."""
+    alike, scarce, strange = told.T
+    nobody_new = again[0] + again[1] * alike + again[2] * scarce
+    return Doubts(names, expit(nobody_new), expit(hides[0] + hides[1] * strange))
 
 
 def evidence(
@@ -81,74 +90,61 @@ def evidence(
     cells: Float64[np.ndarray, "n 2"],
     vectors: Float[np.ndarray, "n p"],
     likeness: Likeness,
-) -> list[tuple[str, float, float]]:
-    """What speaks for either doubt, for each speaker, who talks most first; as for `doubts`.
+) -> tuple[tuple[str, ...], Float64[np.ndarray, "k 3"]]:
+    """What speaks for the doubts; arguments as for `doubts`.
 
     Returns:
-        Name; the largest log odds that he is one of those before him, -inf for the first; and those
-        that the halves of his windows are one person's.
+        The speakers, who talks most first, and of each: the largest log odds that he is one of
+        those before him, -inf for the first; 1 / seconds of his speech; and the least log odds that
+        a stretch of it is the person's who says the rest.
     """
     names, weights = spoken_alone(annotation, cells)  # (k, n)
     seconds, centroids = weights.sum(axis=1), to_sphere(weights @ vectors.astype(np.float64))
     scarce = scarcity(seconds)
-    told: list[tuple[str, float, float]] = []
     order = np.argsort(-seconds, kind="stable")
+    told = np.zeros((len(order), 3))
     for place, who in enumerate(order):
-        before = order[:place]
+        before, held = order[:place], weights[who] > 0
         alike = likeness.log_odds(centroids[before] @ centroids[who], scarce[before] + scarce[who])
-        held = weights[who] > 0
-        halves = _halves(vectors[held].astype(np.float64), weights[who, held], likeness)
-        told.append((names[who], float(alike.max(initial=-np.inf)), halves))
-    return told
+        strange = _strangest(vectors[held], weights[who, held], likeness)
+        told[place] = alike.max(initial=-np.inf), scarce[who], strange
+    return tuple(names[who] for who in order), told
 
 
-def _halves(
-    vectors: Float64[np.ndarray, "n p"], seconds: Float64[np.ndarray, " n"], likeness: Likeness
+def _strangest(
+    vectors: Float[np.ndarray, "n p"], seconds: Float64[np.ndarray, " n"], likeness: Likeness
 ) -> float:
-    """Log odds that the halves into which windows fall (k-means, k = 2) are one person's."""
-    mean = seconds @ vectors / seconds.sum()
-    spread = (vectors - mean) * np.sqrt(seconds)[:, None]
-    axis = np.linalg.eigh(spread.T @ spread)[1][:, -1]
-    half = (vectors - mean) @ axis > 0
-    if half.all() or not half.any():  # windows that coincide
-        return float(likeness.log_odds(1.0, scarcity(seconds.sum())))
-    centers = _centers(vectors, seconds, half)
-    for _ in range(ROUNDS):
-        nearer = vectors @ centers[0] > vectors @ centers[1]
-        if (nearer == half).all() or nearer.all() or not nearer.any():
-            break
-        half, centers = nearer, _centers(vectors, seconds, nearer)
-    mine = seconds[half].sum()
-    scarce = scarcity(mine) + scarcity(seconds.sum() - mine)
-    return float(likeness.log_odds(centers[0] @ centers[1], scarce))
+    """Least log odds that a stretch of what a speaker says is the person's who says the rest."""
+    total = seconds.sum()
+    second = (np.cumsum(seconds) - seconds / 2).astype(np.int64)  # of his speech
+    starts = np.flatnonzero(np.diff(second, prepend=-1))
+    sums = np.add.reduceat(vectors * seconds[:, None], starts).astype(np.float64)  # (seconds, p)
+    length = min(STRETCH, len(sums) - 1)
+    if length < 1:
+        return float(likeness.log_odds(1.0, 2 * scarcity(total)))
+    stretches = np.lib.stride_tricks.sliding_window_view(sums, length, axis=0).sum(axis=-1)
+    rest = to_sphere(sums.sum(axis=0) - stretches)
+    cosines = np.einsum("np,np->n", to_sphere(stretches), rest)
+    return float(likeness.log_odds(cosines.min(), scarcity(length) + scarcity(total - length)))
 
 
-def _centers(
-    vectors: Float64[np.ndarray, "n p"],
-    seconds: Float64[np.ndarray, " n"],
-    half: Bool[np.ndarray, " n"],
-) -> Float64[np.ndarray, "2 p"]:
-    weights = seconds * np.stack([half, ~half])
-    return to_sphere(weights @ vectors)
-
-
-def probabilities(doubted: Doubts, low: int = 1, high: int | None = None) -> dict[int, float]:
+def probabilities(found: Doubts, low: int = 1, high: int | None = None) -> dict[int, float]:
     """How probable each number of people is; they sum to one.
 
     Args:
-        doubted: the speakers found; none of them: there is nobody.
+        found: the speakers; none of them: there is nobody.
         low: least number that is told.
         high: largest number that is told; None: none is.
 
     Returns:
         Number to probability, ascending, for all that are not next to impossible.
     """
-    found = len(doubted.names)
+    k = len(found.again)
     each = np.ones(1)  # (numbers,): of people, from 0 on
-    for again, hides in zip(doubted.again, doubted.hides, strict=True):
+    for again, hides in zip(found.again, found.hides, strict=True):
         each = np.convolve(np.convolve(each, [again, 1 - again]), [1 - hides, hides])
     numbers = np.arange(len(each))
-    within = (numbers >= min(low, found)) & (numbers <= max(high or len(each), found))
+    within = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
     each = np.where(within, each, 0.0)
     each = np.where(each >= LEAST * each.sum(), each, 0.0)
     each /= each.sum()

@@ -1,0 +1,260 @@
+"""How many speakers, and how sure: in conversations of 1 to 10 people, of any length.
+
+    PYTHONPATH=recipes python recipes/conversations/number.py make SPEECH... --split SPLIT
+        --out FOLDER [--noise DIR] [--lengths 45 240 1200] [--people 10] [--seed 1]
+    PYTHONPATH=recipes python recipes/conversations/number.py find FOLDER FOUND.jsonl BACKEND...
+    PYTHONPATH=recipes python recipes/conversations/number.py table FOUND.jsonl...
+    PYTHONPATH=recipes python recipes/conversations/number.py fit FOUND.jsonl...
+
+`make` writes one conversation for each number of people and length; where people run out of speech
+they say it again. Most are of people of one corpus, some with overlap, most with noise. `find`
+writes a line for each recording and backend, the number inferred: true number, number found, how
+probable each number is, and what the probabilities rest on; lines that are there are kept. `table`
+prints true against found numbers by length, and how reliable the probabilities are; `fit` the
+constants of diarize/voices/number.py that make the true numbers most probable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+from scipy.optimize import minimize
+from steps.markdown import print_table
+
+from diarize.audio import SAMPLE_RATE
+from diarize.formats.rttm import read_rttm, rttm_text
+from diarize.mixing.acoustics import read_noises
+from diarize.mixing.conversation import ConversationConfig, simulate_conversation
+from diarize.mixing.speech import by_speaker, read_samples, utterances_of
+from diarize.pipeline import Diarizer
+from diarize.storage.cache import Cache
+from diarize.voices.number import (
+    AGAIN,
+    HIDES,
+    LEAST,
+    doubted,
+    evidence,
+    possible,
+    probabilities,
+)
+
+ONE_CORPUS = 0.8  # share of conversations whose people are of one corpus
+NOISY = 0.7  # share of conversations with noise
+OVERLAPS = (0.0, 0.05, 0.1)
+BINS = np.array([0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+
+
+def make(told: argparse.Namespace) -> None:
+    """Write the conversations that are not there."""
+    files = by_speaker(utterances_of(told.speech, told.split))
+    corpora = {name: _kind(of[0].corpus) for name, of in files.items()}
+    noises = () if told.noise is None else read_noises(told.noise)
+    told.out.mkdir(parents=True, exist_ok=True)
+    for seconds in told.lengths:
+        for people in range(1, told.people + 1):
+            path = told.out / f"{people:02d}_{seconds:g}_{told.seed}.flac"
+            if path.with_suffix(".rttm").exists():
+                continue
+            rng = np.random.default_rng([told.seed, int(seconds), people])
+            names = _people(corpora, people, rng)
+            speech = {name: [read_samples(one.path) for one in files[name]] for name in names}
+            length = sum(len(one) for of in speech.values() for one in of) / SAMPLE_RATE
+            again = max(1, math.ceil(1.15 * seconds / length))
+            speech = {
+                name: [of[i] for _ in range(again) for i in rng.permutation(len(of))]
+                for name, of in speech.items()
+            }
+            config = ConversationConfig(seconds=seconds, overlap=float(rng.choice(OVERLAPS)))
+            some = noises if rng.random() < NOISY else ()
+            samples, reference = simulate_conversation(speech, config, rng, some, path.stem)
+            soundfile.write(path, samples, SAMPLE_RATE)
+            path.with_suffix(".rttm").write_text(rttm_text(reference))
+
+
+def _kind(corpus: str) -> str:
+    """Of two corpora of English that is read people are drawn as of one."""
+    return "read" if corpus.startswith(("librispeech", "vctk")) else corpus
+
+
+def _people(corpora: dict[str, str], number: int, rng: np.random.Generator) -> list[str]:
+    """Draw people, most often out of one corpus that has so many."""
+    names = rng.permutation(sorted(corpora)).tolist()
+    if rng.random() < ONE_CORPUS:
+        kinds, sizes = np.unique(list(corpora.values()), return_counts=True)
+        shares = np.where(sizes >= number, sizes, 0)
+        kind = rng.choice(kinds, p=shares / shares.sum())
+        names = [name for name in names if corpora[name] == kind]
+    return names[:number]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a backend found in a recording."""
+
+    recording: str
+    backend: str
+    seconds: int
+    true: int
+    found: int
+    number: dict[int, float]
+    evidence: Any  # of each speaker, as `diarize.voices.number.evidence` tells it
+
+
+def find(told: argparse.Namespace) -> None:
+    """Write a line for each recording and backend."""
+    there = {(one.recording, one.backend) for one in read([told.file] * told.file.exists())}
+    cache = Cache(told.folder / "cache")
+    diarizers = {name: Diarizer(backend=name, cache=cache) for name in told.backends}
+    paths = sorted(told.folder.glob("*.flac"), key=lambda path: path.stat().st_size)
+    with told.file.open("a") as file:
+        for path in paths:
+            (reference,) = read_rttm(path.with_suffix(".rttm")).values()
+            for backend, diarizer in diarizers.items():
+                if (path.stem, backend) not in there:
+                    line = vars(hear(path, len(reference.labels()), diarizer))
+                    file.write(json.dumps(line) + "\n")
+                    file.flush()
+
+
+def hear(path: Path, true: int, diarizer: Diarizer) -> Found:
+    """What is found in a recording, and what its probabilities rest on."""
+    shown: dict[str, Any] = {}
+    result = diarizer.diarize(path, look=shown.__setitem__)
+    trellis = shown["timeline"].trellis
+    _, told = evidence(result.annotation, trellis.cells, trellis.vectors, diarizer.likeness)
+    return Found(
+        recording=path.stem,
+        backend=diarizer.backend,
+        seconds=int(path.stem.split("_")[1]),
+        true=true,
+        found=len(result.annotation.labels()),
+        number=result.number,
+        evidence=told.tolist(),
+    )
+
+
+def read(paths: Sequence[Path]) -> list[Found]:
+    """What `find` wrote."""
+    lines = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    for line in lines:
+        line["number"] = {int(number): chance for number, chance in line["number"].items()}
+    return [Found(**line) for line in lines]
+
+
+def table(told: argparse.Namespace) -> None:
+    """Print true against found numbers by length and backend, and how reliable it is."""
+    found = read(told.files)
+    backends = list(dict.fromkeys(one.backend for one in found))
+    lengths = sorted({one.seconds for one in found})
+    print_table(("seconds", "true", *(f"`{name}`" for name in backends)), numbers(found, backends))
+    print()
+    columns = [f"`{name}` {what}" for name in backends for what in ("right", "off by")]
+    print_table(("seconds", "recordings", *columns), shares(found, backends, lengths))
+    print()
+    print_table(("probability of the number found", "results", "mean", "right"), reliability(found))
+    within = [
+        one.true
+        in range(possible(one.number, one.found)[0], possible(one.number, one.found)[1] + 1)
+        for one in found
+    ]
+    doubtful = [possible(one.number, one.found) != (one.found, one.found) for one in found]
+    surprise = [-math.log(max(one.number.get(one.true, 0.0), LEAST)) for one in found]
+    print(
+        f"\nThe true number is among the possible ones in {np.mean(within):.0%} of {len(found)} "
+        f"results ({np.mean(doubtful):.0%} of them name more than one); mean surprise "
+        f"{np.mean(surprise):.2f} nats."
+    )
+
+
+def numbers(found: Sequence[Found], backends: Sequence[str]) -> Iterator[list[str]]:
+    """What each backend found where so many people spoke for so long."""
+    for seconds, true in sorted({(one.seconds, one.true) for one in found}):
+        here = [one for one in found if (one.seconds, one.true) == (seconds, true)]
+        yield [
+            str(seconds),
+            str(true),
+            *(" ".join(str(one.found) for one in here if one.backend == name) for name in backends),
+        ]
+
+
+def shares(
+    found: Sequence[Found], backends: Sequence[str], lengths: Sequence[int]
+) -> Iterator[list[str]]:
+    """Share of recordings with the right number and mean error, by length."""
+    for seconds in [*lengths, None]:
+        here = [one for one in found if seconds in (one.seconds, None)]
+        row = ["all" if seconds is None else str(seconds)]
+        row.append(str(len({one.recording for one in here})))
+        for name in backends:
+            off = np.array([abs(one.found - one.true) for one in here if one.backend == name])
+            row += [f"{np.mean(off == 0):.0%}", f"{off.mean():.2f}"]
+        yield row
+
+
+def reliability(found: Sequence[Found]) -> Iterator[list[str]]:
+    """A row for each bin of the probability that is given to the number found."""
+    said = np.array([one.number.get(one.found, 0.0) for one in found])
+    right = np.array([one.found == one.true for one in found])
+    rows = np.clip(np.digitize(said, BINS) - 1, 0, len(BINS) - 2)
+    for row in np.unique(rows):
+        here = rows == row
+        name = f"{BINS[row]:.1f} to {BINS[row + 1]:.1f}"
+        yield [name, str(here.sum()), f"{said[here].mean():.2f}", f"{right[here].mean():.2f}"]
+
+
+def fit(told: argparse.Namespace) -> None:
+    """Print the constants of diarize/voices/number.py that suit best."""
+    found = [
+        replace(one, evidence=np.array(one.evidence).reshape(-1, 3)) for one in read(told.files)
+    ]
+
+    def surprise(constants: np.ndarray) -> float:
+        again, hides = constants[: len(AGAIN)], constants[len(AGAIN) :]
+        chances = [
+            probabilities(doubted(one.evidence, (), again, hides)).get(one.true, 0.0)
+            for one in found
+        ]
+        return float(-np.log(np.maximum(chances, LEAST)).mean())
+
+    best = minimize(surprise, np.array([*AGAIN, *HIDES]), method="Nelder-Mead")
+    print(
+        f"{len(found)} results: {np.round(best.x, 2).tolist()}, mean surprise {best.fun:.3f} nats"
+    )
+
+
+def main() -> None:
+    """Do what is asked."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("make")
+    command.add_argument("speech", type=Path, nargs="+")
+    command.add_argument("--split", required=True)
+    command.add_argument("--out", type=Path, required=True)
+    command.add_argument("--noise", type=Path)
+    command.add_argument("--lengths", type=int, nargs="+", default=[45, 240, 1200])
+    command.add_argument("--people", type=int, default=10)
+    command.add_argument("--seed", type=int, default=1)
+    command.set_defaults(do=make)
+    command = commands.add_parser("find")
+    command.add_argument("folder", type=Path)
+    command.add_argument("file", type=Path)
+    command.add_argument("backends", nargs="+")
+    command.set_defaults(do=find)
+    for name, do in (("table", table), ("fit", fit)):
+        command = commands.add_parser(name)
+        command.add_argument("files", type=Path, nargs="+")
+        command.set_defaults(do=do)
+    told = parser.parse_args()
+    told.do(told)
+
+
+if __name__ == "__main__":
+    main()
