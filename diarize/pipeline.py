@@ -26,7 +26,7 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voices.number import doubts, probabilities
+from diarize.voices.number import NO_DOUBTS, doubts, probabilities, within
 from diarize.voices.voiceprints import (
     Match,
     Voiceprints,
@@ -210,14 +210,23 @@ class Diarizer:
         found, matched = self._decode(embedded, estimator, told, known)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
-        sure = confidences(found, self.timeline, self.knowledge).tolist()
+        cells, vectors = found.trellis.cells, found.trellis.vectors
+        least, most = (
+            self.n_speakers or self.min_speakers or 1,
+            self.n_speakers or self.max_speakers,
+        )
+        doubted, number = NO_DOUBTS, {len(annotation.labels()): 1.0}
+        if annotation and not self.needs_reference:
+            doubted = doubts(annotation, cells, vectors, self.likeness)
+            if self.n_speakers is None:
+                number = probabilities(doubted, least, most)
+            doubted = within(doubted, least, most)
+        sure = confidences(found, self.timeline, self.knowledge, doubted).tolist()
         confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
-        cells, vectors = found.trellis.cells, found.trellis.vectors
         if not len(cells):
             notes.append("no speech found")
-        number = self._number(annotation, cells, vectors)
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
         if corrections is not None:
             notes += told.notes(corrections, annotation)
@@ -333,16 +342,6 @@ class Diarizer:
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
         return decode_corrected(found, told, *beyond, self.timeline, least, most), matched
-
-    def _number(
-        self, annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: np.ndarray
-    ) -> dict[int, float]:
-        """How probable each number of speakers is, given those who were found."""
-        found = len(annotation.labels())
-        if self.n_speakers is not None or self.needs_reference or not found:
-            return {found: 1.0}
-        told = self.min_speakers or 1, self.max_speakers
-        return probabilities(doubts(annotation, cells, vectors, self.likeness), *told)
 
     def _model(self) -> tuple[SpeakerEncoder, str]:
         """The model and what it runs on, loaded once for all recordings."""

@@ -54,7 +54,8 @@ class Knowledge:
         sharpness: per second and unit of squared distance; the probability of a sequence of sets is
             exp(-sharpness * its cost).
         slope, offset: a turn of which the decoding gives the share p to its speaker is right with
-            probability 1 / (1 + exp(-(slope * p + offset))). The three were chosen together on
+            probability 1 / (1 + exp(-(slope * p + offset))), if his label stands for one person and
+            no other label does. The three were chosen together on
             conversations of dev-a by `recipes/conversations/reliability.py`.
     """
 
@@ -66,7 +67,7 @@ class Knowledge:
     likeness: Likeness = LIKENESS
     sharpness: float = 10.0
     slope: float = 5.3
-    offset: float = -2.3
+    offset: float = -1.6
 
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if name not in PARTS}

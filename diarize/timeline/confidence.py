@@ -1,7 +1,9 @@
 """How probable it is that a turn's speaker is right.
 
 What the decoding knows is how much better a sequence of sets with the speaker fits than one
-without; how often such a speaker is right was counted on conversations with truth.
+without; how often such a speaker is right was counted on conversations with truth. It knows nothing
+of two people who share a label, or of one who has two: what speaks for either
+(`diarize.voices.number`) makes the turns of that label less sure.
 """
 
 from __future__ import annotations
@@ -16,13 +18,25 @@ from diarize.timeline.decoding import Decoded, heard_alone
 from diarize.timeline.paths import posteriors
 from diarize.timeline.trellis import TimelineOptions
 from diarize.timeline.turns import Turn
+from diarize.voices.number import NO_DOUBTS, Doubts
 
 if TYPE_CHECKING:
     from diarize.embedding import Knowledge
 
 
+DOUBLED = 0.36
+"""Share of a speaker's turns that are wrong if he is nobody new: whose label has more is right."""
+
+SHARED = 0.54
+"""Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
+`offset` by `recipes/conversations/reliability.py`."""
+
+
 def confidences(
-    found: Decoded, options: TimelineOptions, knowledge: Knowledge
+    found: Decoded,
+    options: TimelineOptions,
+    knowledge: Knowledge,
+    doubted: Doubts = NO_DOUBTS,
 ) -> Float64[np.ndarray, " turns"]:
     """Say for each turn with what probability its speaker is heard at an instant drawn from it.
 
@@ -33,6 +47,7 @@ def confidences(
         found: what was decoded; every turn shares time with a cell.
         options: of the decoding.
         knowledge: of the embedding: its sharpness, slope and offset.
+        doubted: what may be wrong with speakers, by name.
 
     Returns:
         From 0 to 1.
@@ -42,7 +57,16 @@ def confidences(
     share = turn_shares(found.turns, cells, probable)
     told = turn_shares(found.turns, cells, certain.astype(np.float64))
     rest = np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
-    return told + (1 - told) * calibrated(rest, knowledge.slope, knowledge.offset)
+    right = dict(zip(doubted.names, one_person(doubted), strict=True))
+    single = np.array([right.get(found.names.get(who, ""), 1.0) for _, _, who in found.turns])
+    return told + (1 - told) * single * calibrated(rest, knowledge.slope, knowledge.offset)
+
+
+def one_person(
+    doubted: Doubts, doubled: float = DOUBLED, shared: float = SHARED
+) -> Float64[np.ndarray, " k"]:
+    """Share of each speaker's turns that is right, as far as his label goes."""
+    return np.asarray((1 - doubled * doubted.again) * (1 - shared * doubted.hides))
 
 
 def speaker_posteriors(

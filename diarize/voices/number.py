@@ -55,6 +55,9 @@ class Doubts(NamedTuple):
     hides: Float64[np.ndarray, " k"]
 
 
+NO_DOUBTS = Doubts((), np.zeros(0), np.zeros(0))
+
+
 def doubts(
     annotation: Annotation,
     cells: Float64[np.ndarray, "n 2"],
@@ -140,15 +143,50 @@ def probabilities(found: Doubts, low: int = 1, high: int | None = None) -> dict[
         Number to probability, ascending, for all that are not next to impossible.
     """
     k = len(found.again)
-    each = np.ones(1)  # (numbers,): of people, from 0 on
-    for again, hides in zip(found.again, found.hides, strict=True):
-        each = np.convolve(np.convolve(each, [again, 1 - again]), [1 - hides, hides])
+    each = _numbers(found.again, found.hides)
     numbers = np.arange(len(each))
-    within = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
-    each = np.where(within, each, 0.0)
+    told = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
+    each = np.where(told, each, 0.0)
     each = np.where(each >= LEAST * each.sum(), each, 0.0)
     each /= each.sum()
     return {int(number): float(each[number]) for number in np.flatnonzero(each)}
+
+
+def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
+    """The doubts that are left of each speaker where the number of people has bounds.
+
+    Args:
+        found: the speakers; none of them: there is nobody.
+        low: least number that is told.
+        high: largest number that is told; None: none is.
+    """
+    k = len(found.again)
+    low, high = min(low, k), max(high or 2 * k, k)
+
+    def mass(again: np.ndarray, hides: np.ndarray) -> float:
+        return float(_numbers(again, hides)[low : high + 1].sum())
+
+    everything = mass(found.again, found.hides)
+    sure = np.eye(k, dtype=bool)
+    again = [
+        chance * mass(np.where(one, 1.0, found.again), found.hides) / everything
+        for one, chance in zip(sure, found.again, strict=True)
+    ]
+    hides = [
+        chance * mass(found.again, np.where(one, 1.0, found.hides)) / everything
+        for one, chance in zip(sure, found.hides, strict=True)
+    ]
+    return Doubts(found.names, np.array(again), np.array(hides))
+
+
+def _numbers(
+    again: Float64[np.ndarray, " k"], hides: Float64[np.ndarray, " k"]
+) -> Float64[np.ndarray, " numbers"]:
+    """How probable each number of people is, from 0 on."""
+    each = np.ones(1)
+    for old, two in zip(again, hides, strict=True):
+        each = np.convolve(np.convolve(each, [old, 1 - old]), [1 - two, two])
+    return each
 
 
 def possible(number: Mapping[int, float], found: int) -> tuple[int, int]:

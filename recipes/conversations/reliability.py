@@ -6,8 +6,9 @@
 CONVERSATIONS are folders that `diarize simulate` wrote. A turn is right for that part of its length
 in which the true speaker speaks whom its speaker is matched to (one-to-one, by the time that they
 share in the recording); a turn of a speaker without a match is wrong throughout. Everything is
-inferred, and all figures are weighted by seconds. `fit` prints the constants of
-diarize/timeline/confidence.py that give the least cross-entropy.
+inferred, and all figures are weighted by seconds. `fit` prints sharpness, slope and offset of
+diarize/embedding/knowledge.py, and the two shares of diarize/timeline/confidence.py, that give the
+least cross-entropy.
 """
 
 from __future__ import annotations
@@ -27,18 +28,21 @@ from diarize.pipeline import Diarizer
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
 from diarize.timeline import Trellis, decode
-from diarize.timeline.confidence import calibrated, speaker_posteriors, turn_shares
+from diarize.timeline.confidence import calibrated, one_person, speaker_posteriors, turn_shares
+from diarize.voices.number import Doubts, doubts
 
 SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 BINS = np.linspace(0.0, 1.0, 11)
 
 
 class Turns(NamedTuple):
-    """Seconds, share that is right, and share or confidence that is claimed, of turns."""
+    """Seconds, share that is right, and what is claimed of it, of turns."""
 
     seconds: np.ndarray
     right: np.ndarray
     claimed: np.ndarray  # (turns,), or (turns, sharpnesses)
+    again: np.ndarray | float = 0.0  # (turns,): the speaker is nobody new
+    hides: np.ndarray | float = 0.0  # (turns,): he stands for one more
 
 
 def recordings(folders: Sequence[str]) -> Iterator[tuple[Path, Annotation]]:
@@ -69,16 +73,20 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     embedded = diarizer.embed(path)
     estimator, _ = diarizer.cluster(embedded)
     options, speakers = diarizer.timeline, estimator.speakers()
-    trellis = Trellis.of(embedded.cells, embedded.fine, speakers.sets(), None, options)
+    cells, voices = embedded.cells, embedded.voices
+    trellis = Trellis.of(cells, embedded.fine, speakers.sets(), voices, options)
     found = decode(trellis, speakers, options)
     claimed = [
-        turn_shares(found.turns, embedded.cells, speaker_posteriors(found, options, sharpness))
+        turn_shares(found.turns, found.trellis.cells, speaker_posteriors(found, options, sharpness))
         for sharpness in SHARPNESSES
     ]
-    keys = found.tracks
-    right = how_right(found.annotation(embedded.uri), reference, keys)
+    keys, annotation = found.tracks, found.annotation(embedded.uri)
+    right = how_right(annotation, reference, keys)
     seconds = np.array([segment.duration for segment, _ in keys])
-    return Turns(seconds, np.array(right), np.stack(claimed, axis=1))
+    doubted = doubts(annotation, found.trellis.cells, found.trellis.vectors, diarizer.likeness)
+    rows = [doubted.names.index(name) for _, name in keys]
+    doubtful = doubted.again[rows], doubted.hides[rows]
+    return Turns(seconds, np.array(right), np.stack(claimed, axis=1), *doubtful)
 
 
 def confidence(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
@@ -92,7 +100,12 @@ def confidence(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
 
 def join(parts: Sequence[Turns]) -> Turns:
     """The turns of all recordings."""
-    return Turns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Turns(*(np.concatenate(column) for column in zip(*map(_as_arrays, parts), strict=True)))
+
+
+def _as_arrays(told: Turns) -> Iterator[np.ndarray]:
+    """Columns, all of them as long."""
+    return (np.broadcast_to(column, (len(told.seconds), *np.shape(column)[1:])) for column in told)
 
 
 def cross_entropy(seconds: np.ndarray, right: np.ndarray, claimed: np.ndarray) -> float:
@@ -109,25 +122,37 @@ def calibration_error(told: Turns) -> float:
 
 
 def fit(folders: Sequence[str]) -> None:
-    """Print slope, offset and what they come to, for each sharpness."""
+    """Print the constants and what they come to, for each sharpness."""
     diarizer = Diarizer()
     told = join([shares(diarizer, path, truth) for path, truth in recordings(folders)])
-    columns = ("sharpness", "slope", "offset", "cross-entropy", "calibration error")
+    constants = ("sharpness", "slope", "offset", "doubled", "shared")
+    columns = (*constants, "cross-entropy", "calibration error")
     print_table(columns, fits(told))
 
 
 def fits(told: Turns) -> Iterator[list[str]]:
-    """The best logistic for each sharpness."""
+    """The best constants for each sharpness."""
+    _, _, _, again, hides = _as_arrays(told)
+    doubted = Doubts((), again, hides)
     for column, sharpness in enumerate(SHARPNESSES):
-        claimed = told.claimed[:, column]
 
-        def surprise(line: np.ndarray, claimed: np.ndarray = claimed) -> float:
-            return cross_entropy(told.seconds, told.right, calibrated(claimed, *line))
+        def claimed(constants: np.ndarray, column: int = column) -> np.ndarray:
+            slope, offset, *lost = constants
+            single = one_person(doubted, *np.clip(lost, 0.0, 1.0))
+            return np.asarray(single * calibrated(told.claimed[:, column], slope, offset))
 
-        best = minimize(surprise, np.array([4.0, -2.0]), method="Nelder-Mead")
-        error = calibration_error(told._replace(claimed=calibrated(claimed, *best.x)))
-        slope, offset = best.x
-        yield [f"{sharpness:g}", f"{slope:.2f}", f"{offset:.2f}", f"{best.fun:.4f}", f"{error:.3f}"]
+        def surprise(constants: np.ndarray, claimed: Any = claimed) -> float:
+            return cross_entropy(told.seconds, told.right, claimed(constants))
+
+        first = np.array([4.0, -2.0, 0.5, 0.5])
+        best = minimize(surprise, first, method="Nelder-Mead", options={"maxiter": 2000})
+        error = calibration_error(told._replace(claimed=claimed(best.x)))
+        yield [
+            f"{sharpness:g}",
+            *(f"{constant:.2f}" for constant in best.x),
+            f"{best.fun:.4f}",
+            f"{error:.3f}",
+        ]
 
 
 def table(folders: Sequence[str]) -> None:

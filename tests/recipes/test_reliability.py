@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.timeline.confidence import calibrated
+from diarize.timeline.confidence import calibrated, one_person
+from diarize.voices.number import Doubts
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +55,10 @@ def test_the_table(reliability: ModuleType, capsys: pytest.CaptureFixture[str]) 
 def test_the_fit_finds_the_logistic(reliability: ModuleType) -> None:
     rng = np.random.default_rng(0)
     claimed = rng.random((500, len(reliability.SHARPNESSES)))
-    right = calibrated(claimed[:, 3], 3.0, -1.0)
-    rows = reliability.fits(reliability.Turns(rng.random(500), right, claimed))
-    lines = [row[1:4] for row in rows]
-    slope, offset, surprise = map(float, lines[3])
-    assert (slope, offset) == (3.0, -1.0)
-    assert surprise == min(float(line[2]) for line in lines)
+    again, hides = rng.random((2, 500))
+    right = one_person(Doubts((), again, hides), 0.4, 0.6) * calibrated(claimed[:, 3], 3.0, -1.0)
+    rows = reliability.fits(reliability.Turns(rng.random(500), right, claimed, again, hides))
+    lines = [row[1:6] for row in rows]
+    *constants, surprise = map(float, lines[3])
+    assert constants == [3.0, -1.0, 0.4, 0.6]
+    assert surprise == min(float(line[4]) for line in lines)

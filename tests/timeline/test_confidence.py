@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from diarize.clustering import make
 from diarize.embedding import Knowledge
 from diarize.sets import SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis
-from diarize.timeline.confidence import calibrated, confidences, speaker_posteriors, turn_shares
+from diarize.timeline.confidence import (
+    calibrated,
+    confidences,
+    one_person,
+    speaker_posteriors,
+    turn_shares,
+)
+from diarize.voices.number import Doubts
 
 
 def cells(n: int, step: float = 0.2) -> np.ndarray:
@@ -35,6 +44,11 @@ def test_clear_turns_are_surer() -> None:
     assert ((sure > 0) & (sure < 1)).all()
     assert sure[0] > sure[1] > sure[4]
     assert sure[2] > sure[3] > sure[4]
+    named = replace(decoded, names={0: "a", 1: "b"})
+    doubted = Doubts(("a", "b"), np.array([0.0, 0.5]), np.array([0.4, 0.0]))
+    less = confidences(named, options, Knowledge(), doubted)
+    np.testing.assert_allclose(less[[0, 2]], one_person(doubted) * sure[[0, 2]])
+    assert (less < sure).all()
     probable = speaker_posteriors(decoded, options, 5.0)
     np.testing.assert_allclose(probable.sum(axis=1), 1)  # no overlap is known here
 

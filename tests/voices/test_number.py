@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from pyannote.core import Annotation
 
 from diarize.scatter import Likeness
-from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities
+from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities, within
 
 from ..making import annotation
 
@@ -51,6 +53,32 @@ def test_they_are_those_of_independent_doubts() -> None:
 
 def test_what_is_told_is_the_only_number() -> None:
     assert probabilities(doubted((0.0, 0.5), (0.5, 0.5)), 2, 2) == {2: 1.0}
+
+
+@given(CHANCES, st.integers(1, 8))
+def test_doubts_that_a_told_number_leaves_are_those_of_bayes(speakers: Doubts, told: int) -> None:
+    """Against counting all that may be wrong, for a few speakers."""
+    k = min(len(speakers.names), 4)
+    few = Doubts(speakers.names[:k], speakers.again[:k], speakers.hides[:k])
+    low = min(told, k)
+    sums, total = np.zeros((2, k)), 0.0
+    for wrong in product((False, True), repeat=2 * k):
+        again, hides = np.array(wrong[:k]), np.array(wrong[k:])
+        if not low <= k - again.sum() + hides.sum() <= max(told, k):
+            continue
+        chance = np.where(again, few.again, 1 - few.again).prod()
+        chance *= np.where(hides, few.hides, 1 - few.hides).prod()
+        total += chance
+        sums += chance * np.stack([again, hides])
+    if total > 1e-9:
+        left = within(few, told, told)
+        np.testing.assert_allclose(np.stack([left.again, left.hides]), sums / total, atol=1e-6)
+
+
+def test_who_is_told_to_be_alone_is_not_in_doubt() -> None:
+    left = within(doubted((0.0, 0.4)), 1, 1)
+    assert left.again == left.hides == [0.0]
+    assert within(doubted()).names == ()
 
 
 @given(CHANCES)
