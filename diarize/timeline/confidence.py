@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from diarize.embedding import Knowledge
 
 
-DOUBLED = 0.36
+DOUBLED = 0.32
 """Share of a speaker's turns that are wrong if he is nobody new: whose label has more is right."""
 
-SHARED = 0.54
+SHARED = 0.58
 """Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
 `offset` by `recipes/conversations/reliability.py`."""
 

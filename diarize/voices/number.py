@@ -22,15 +22,15 @@ from diarize.voices.voiceprints import scarcity, spoken_alone
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-AGAIN = (-1.4, 0.67, 6.43)
+AGAIN = (-1.55, 0.65, 7.23)
 """Log odds that a speaker is nobody new: offset, and factors on the largest log odds, by how alike
 the two voices are, that he is one of those who talk more, and on 1 / seconds of his speech."""
 
-HIDES = (-0.62, -0.28)
-"""Log odds that he stands for one more person: offset, and factor on the least log odds that a
-stretch of what he says is the person's who says the rest. All five were fitted to the numbers of
-people in conversations of dev-a, as four backends found them, by `recipes/conversations/number.py`.
-"""
+HIDES = (0.49, -0.29, -0.43)
+"""Log odds that he stands for one more person: offset, and factors on the least log odds that a
+stretch of what he says is the person's who says the rest, and on log(seconds): the least of many is
+less. All six were fitted to the numbers of people in conversations of dev-a, as four backends found
+them, by `recipes/conversations/number.py`."""
 
 STRETCH = 2  # seconds of a speaker that are compared with all else that he says
 
@@ -85,7 +85,8 @@ def doubted(
     """From what speaks for the doubts, as `evidence` tells it, to the doubts."""
     alike, scarce, strange = told.T
     nobody_new = again[0] + again[1] * alike + again[2] * scarce
-    return Doubts(names, expit(nobody_new), expit(hides[0] + hides[1] * strange))
+    two = hides[0] + hides[1] * strange - hides[2] * np.log(scarce)
+    return Doubts(names, expit(nobody_new), expit(two))
 
 
 def evidence(
