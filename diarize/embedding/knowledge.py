@@ -66,8 +66,8 @@ class Knowledge:
     scatter: Scatter = SCATTER
     likeness: Likeness = LIKENESS
     sharpness: float = 10.0
-    slope: float = 5.6
-    offset: float = -1.8
+    slope: float = 3.7
+    offset: float = -0.9
 
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if name not in PARTS}

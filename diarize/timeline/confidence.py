@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from diarize.embedding import Knowledge
 
 
-DOUBLED = 0.32
+DOUBLED = 0.25
 """Share of a speaker's turns that are wrong if he is nobody new: whose label has more is right."""
 
-SHARED = 0.58
+SHARED = 0.39
 """Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
 `offset` by `recipes/conversations/reliability.py`."""
 
