@@ -29,7 +29,7 @@ DOUBLED = 0.25
 
 SHARED = 0.39
 """Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
-`offset` by `recipes/conversations/reliability.py`."""
+`offset`, as `recipes/conversations/reliability.py` does, on conversations of dev-a."""
 
 
 def confidences(
