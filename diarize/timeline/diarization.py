@@ -11,7 +11,8 @@ from jaxtyping import Float64
 
 from diarize.formats.turns import annotated, exclusive, written_turns
 from diarize.voices.number import possible
-from diarize.voices.voiceprints import Match, Voiceprints, rename
+from diarize.voices.vectors import Voiceprints, rename
+from diarize.voices.voiceprints import Match
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment

@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from diarize.scatter import Likeness
 from diarize.sets import to_sphere
-from diarize.voices.voiceprints import scarcity, spoken_alone
+from diarize.voices.vectors import scarcity, spoken_alone
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
