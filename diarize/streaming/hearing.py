@@ -19,7 +19,7 @@ from diarize.streaming.loudness import LiveLevel
 from diarize.streaming.speech import Regions
 
 BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
-LEAST_HEARD_OUT = 0.1  # seconds of speech and of silence, together, before either is believed
+LEAST_HEARD_OUT = 0.07  # seconds of speech and of silence, together, before either is believed
 MOST_AHEAD = 12  # steps, 0.48 s, that it hears after them
 # A step is heard once its last frame is there, and the sound under the second half of that.
 UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds

@@ -101,12 +101,12 @@ def test_it_looks_ahead_as_far_as_there_is_time() -> None:
         live = hear_live(options, spare, spare)
         assert isinstance(live, LiveCounter)
         assert live._ahead == ahead
-        assert live.slowness <= max(spare, 0.16)
+        assert live.slowness <= max(spare, 0.13)
     assert isinstance(hear_live(SileroActivity(), 0.1, 0.1), LiveSilero)
 
 
 def test_where_time_is_short_shorter_speech_is_believed() -> None:
-    for most, slowness in ((1.0, 0.36), (0.3, 0.3), (0.2, 0.2), (0.0, 0.16)):
+    for most, slowness in ((1.0, 0.36), (0.3, 0.3), (0.2, 0.2), (0.0, 0.12)):
         live = hear_live(NetworkActivity(), 0.0, most)
         assert live.slowness == pytest.approx(slowness, abs=0.01)
 
