@@ -26,14 +26,8 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voices.voiceprints import (
-    Match,
-    Voiceprints,
-    log_odds,
-    matches,
-    name_speakers,
-    voiceprints,
-)
+from diarize.voices.vectors import Voiceprints, voiceprints
+from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation

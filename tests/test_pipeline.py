@@ -20,7 +20,7 @@ from diarize.errors import InputError
 from diarize.pipeline import Diarizer, sets_at
 from diarize.scatter import Likeness
 from diarize.storage.cache import Cache
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 from .making import turns_of
 

@@ -123,7 +123,8 @@ class Segmentation:
     def __init__(self, path: Path, device: str) -> None:
         self._network = network = OnnxNetwork(path, device, torch_threads())
         (sound, *more_inputs), (answer, *_) = network.inputs, network.outputs
-        if more_inputs or len(sound.axes) != 3 or sound.axes[1] not in (1, None):
+        one_channel = len(sound.axes) == 3 and sound.axes[1] in (1, None)
+        if more_inputs or not one_channel or (sound.axes[2] or SAMPLE_RATE) < SAMPLE_RATE:
             raise InputError(
                 f"{path}: no segmentation: its input {sound.name} has the shape "
                 f"{axes_text(sound.axes)}, where samples of one channel were expected"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diarize.pipeline import Diarizer
     from diarize.scatter import Likeness
     from diarize.timeline import Diarization
-    from diarize.voices.voiceprints import Voiceprints
+    from diarize.voices.vectors import Voiceprints
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,8 @@ def name_across(
         known: voices to be called by name; None: nobody's.
         likeness: of the embedding, and the least probabilities that two are one person.
     """
-    from diarize.voices.voiceprints import (
-        Voiceprints,
-        join,
-        log_odds_across,
-        matches,
-        name_speakers,
-    )
+    from diarize.voices.vectors import Voiceprints, join
+    from diarize.voices.voiceprints import log_odds_across, matches, name_speakers
 
     called = name_speakers([result.found.voices for result in results], known, likeness)
     renamed = [result.renamed(names) for result, names in zip(results, called, strict=True)]

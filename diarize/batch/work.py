@@ -22,7 +22,7 @@ from diarize.storage.version import __version__
 if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.pipeline import Diarizer
-    from diarize.voices.voiceprints import Voiceprints
+    from diarize.voices.vectors import Voiceprints
 
 STANDARD_OUTPUT = Targets()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float32
@@ -26,10 +26,6 @@ SCATTER = Scatter(
 )
 """Tuned on simulated conversations of dev-a, windows of 2 s every 0.5 s, vectors of the embedding
 that ships."""
-
-
-LIKENESS = Likeness()
-"""Fitted to speakers that the embedding which ships has found in conversations of dev-a."""
 
 PARTS = ("scatter", "likeness")
 """Numbers that stand together, in an object of their own."""
@@ -63,7 +59,7 @@ class Knowledge:
     fine_window: float = 1.4
     fine_step: float = 0.2
     scatter: Scatter = SCATTER
-    likeness: Likeness = LIKENESS
+    likeness: Likeness = field(default_factory=Likeness)
     sharpness: float = 10.0
     slope: float = 5.3
     offset: float = -2.3

@@ -78,11 +78,13 @@ def require_onnx(path: Path) -> None:
     """Refuse what is no ONNX file before it is read as a whole.
 
     Raises:
-        InputError: no such file, or one that is too large.
+        InputError: no such file, or one that is empty or too large.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     size = path.stat().st_size
+    if size == 0:
+        raise InputError(f"{path}: nothing is in it")
     if size >= MOST_BYTES:
         raise InputError(f"{path}: {size / 2**30:.1f} GB, and no ONNX file has more than 2")
 

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.formats.turns import annotated, exclusive, written_turns
-from diarize.voices.voiceprints import Match, Voiceprints, rename
+from diarize.voices.vectors import Voiceprints, rename
+from diarize.voices.voiceprints import Match
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment

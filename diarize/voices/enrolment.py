@@ -13,7 +13,7 @@ from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.errors import InputError
 from diarize.sets import to_sphere
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     from diarize.activity.counts import Activity, Hook
     from diarize.voices.enrolment import Listener
-    from diarize.voices.voiceprints import Voiceprints
+    from diarize.voices.vectors import Voiceprints
 
 
 def learn_known(
@@ -33,7 +33,7 @@ def learn_known(
             that comes from two places.
     """
     from diarize.voices.enrolment import enrol
-    from diarize.voices.voiceprints import join
+    from diarize.voices.vectors import join
 
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
@@ -93,7 +93,8 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
     """
     from diarize.formats.speakers import read_speakers
     from diarize.sets import to_sphere
-    from diarize.voices.voiceprints import ANONYMOUS, Voiceprints
+    from diarize.voices.vectors import Voiceprints
+    from diarize.voices.voiceprints import ANONYMOUS
 
     speakers = read_speakers(path)
     if speakers.voices.model_sha256 != model_sha256:

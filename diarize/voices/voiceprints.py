@@ -1,4 +1,4 @@
-"""Voices as vectors: the centroid of each speaker, and who of one recording is who elsewhere.
+"""Who of one recording is who elsewhere: names for voices that are alike.
 
 Two centroids are compared by their cosine, which says more or less depending on how much speech
 they rest on. Speakers of one recording are never one person: they are rivals for whoever else is
@@ -8,20 +8,16 @@ like them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Float64, Int64
 from scipy.special import expit, logit
 
 from diarize.clustering.merging import merges
 from diarize.scatter import Likeness
-from diarize.sets import to_sphere
-
-if TYPE_CHECKING:
-    from pyannote.core import Annotation
+from diarize.voices.vectors import Voiceprints, join
 
 SHIPPED = Likeness()  # of the embedding that ships
 
@@ -30,49 +26,7 @@ SPLIT = 0.2
 two; so that a voice in two halves hides nobody. Chosen on dev-a, as the thresholds were, out of
 0.05 to 0.5."""
 
-SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
-
 ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody knows
-
-
-@dataclass(frozen=True)
-class Voiceprints:
-    """Centroids of k speakers.
-
-    Attributes:
-        names: no two alike.
-        centroids: unit vectors.
-        seconds: of speech that each rests on; None: so much that it does not matter.
-        origins: those of one number are different persons, others need not be; None: all are.
-    """
-
-    names: tuple[str, ...] = ()
-    centroids: Float32[np.ndarray, "k p"] = field(
-        default_factory=lambda: np.zeros((0, 0), np.float32)
-    )
-    seconds: Float64[np.ndarray, " k"] | None = None
-    origins: Int64[np.ndarray, " k"] | None = None
-
-    def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
-        """Some of them, by their numbers."""
-        names = tuple(self.names[row] for row in rows)
-        seconds = None if self.seconds is None else self.seconds[rows]
-        origins = None if self.origins is None else self.origins[rows]
-        return Voiceprints(names, self.centroids[rows], seconds, origins)
-
-    @property
-    def scarcity(self) -> Float64[np.ndarray, " k"]:
-        """One by the seconds of speech."""
-        if self.seconds is None:
-            return np.zeros(len(self.names))
-        return 1 / np.maximum(self.seconds, SHORTEST)
-
-    @property
-    def rivals(self) -> Float64[np.ndarray, "k k"]:
-        """1 for two who are certainly different persons, 0 otherwise."""
-        if self.origins is None:
-            return 1 - np.eye(len(self.names))
-        return (self.origins[:, None] == self.origins) - np.eye(len(self.origins))
 
 
 @dataclass(frozen=True)
@@ -99,17 +53,38 @@ class Match:
         return f"{self.speaker} sounds {who} ({figures})"
 
 
-def join(voices: Sequence[Voiceprints]) -> Voiceprints:
-    """Put voices one after the other; those of two may be one person's."""
-    filled = [one for one in voices if one.names]
-    if not filled:
-        return Voiceprints()
-    return Voiceprints(
-        tuple(name for one in filled for name in one.names),
-        np.concatenate([one.centroids for one in filled]),
-        1 / np.maximum(np.concatenate([one.scarcity for one in filled]), 1e-9),
-        np.repeat(np.arange(len(filled)), [len(one.names) for one in filled]),
-    )
+def matches(
+    found: Voiceprints,
+    others: Voiceprints,
+    same: Callable[[str, str], bool],
+    odds: Float64[np.ndarray, "n m"],
+) -> list[Match]:
+    """Find the voice that each speaker is, or else that which is most like his.
+
+    Args:
+        found: speakers of a recording.
+        others: voices known, or of other recordings.
+        same: whether a speaker is taken for one of these.
+        odds: logarithms of those that two are one person.
+    """
+    if not found.names or not others.names:
+        return []
+    cosines = found.centroids.astype(np.float64) @ others.centroids.T
+    told = []
+    for row, speaker in enumerate(found.names):
+        taken = np.array([same(speaker, voice) for voice in others.names])
+        best = int(np.where(taken | ~taken.any(), odds[row], -np.inf).argmax())
+        probability = float(expit(odds[row, best]))
+        told.append(
+            Match(
+                speaker,
+                others.names[best],
+                float(cosines[row, best]),
+                probability,
+                bool(taken[best]),
+            )
+        )
+    return told
 
 
 def log_odds(
@@ -160,80 +135,6 @@ def _log_odds_alone(
     cosines = a.centroids.astype(np.float64) @ b.centroids.T
     scarcity = a.scarcity[:, None] + b.scarcity
     return np.asarray(likeness.offset + likeness.cosine * cosines + likeness.scarcity * scarcity)
-
-
-def matches(
-    found: Voiceprints,
-    others: Voiceprints,
-    same: Callable[[str, str], bool],
-    odds: Float64[np.ndarray, "n m"],
-) -> list[Match]:
-    """Find the voice that each speaker is, or else that which is most like his.
-
-    Args:
-        found: speakers of a recording.
-        others: voices known, or of other recordings.
-        same: whether a speaker is taken for one of these.
-        odds: logarithms of those that two are one person.
-    """
-    if not found.names or not others.names:
-        return []
-    cosines = found.centroids.astype(np.float64) @ others.centroids.T
-    told = []
-    for row, speaker in enumerate(found.names):
-        taken = np.array([same(speaker, voice) for voice in others.names])
-        best = int(np.where(taken | ~taken.any(), odds[row], -np.inf).argmax())
-        probability = float(expit(odds[row, best]))
-        told.append(
-            Match(
-                speaker,
-                others.names[best],
-                float(cosines[row, best]),
-                probability,
-                bool(taken[best]),
-            )
-        )
-    return told
-
-
-def voiceprints(
-    annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: Float[np.ndarray, "n p"]
-) -> Voiceprints:
-    """Average the windows in which each speaker is heard alone, on the sphere.
-
-    The windows of a speaker who never is are those in which others are heard too.
-
-    Args:
-        annotation: turns of one recording.
-        cells: sorted disjoint stretches of time, seconds.
-        vectors: of the window that speaks for each cell, unit length.
-
-    Returns:
-        Speakers by first appearance.
-    """
-    names = by_first_appearance(annotation)
-    held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
-    weights = held.reshape(len(names), len(cells))
-    alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
-    weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
-    centroids = to_sphere(weights @ vectors.astype(np.float64))
-    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
-
-
-def by_first_appearance(annotation: Annotation) -> list[str]:
-    """Labels of an annotation in the order in which they begin to speak."""
-    return list(dict.fromkeys(label for _, _, label in annotation.itertracks(yield_label=True)))
-
-
-def _held(
-    annotation: Annotation, name: str, cells: Float64[np.ndarray, "n 2"]
-) -> Float64[np.ndarray, "n"]:
-    """For how many seconds of each cell a speaker has a turn."""
-    turns = annotation.label_timeline(name).support()
-    times = np.array([(turn.start, turn.end) for turn in turns]).ravel()
-    spoken = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
-    begin, end = np.interp(cells.T, times, spoken)
-    return np.asarray(end - begin)
 
 
 def identify(
@@ -360,11 +261,3 @@ def _average_linkage(alike: Float64[np.ndarray, "n n"], threshold: float) -> Int
             break
         group[group == gone] = kept
     return group
-
-
-def rename(
-    annotation: Annotation, voices: Voiceprints, names: Mapping[str, str]
-) -> tuple[Annotation, Voiceprints]:
-    """Call the speakers of a recording otherwise; those without a new name keep theirs."""
-    renamed = annotation.rename_labels(mapping=dict(names))
-    return renamed, replace(voices, names=tuple(names.get(n, n) for n in voices.names))

@@ -38,7 +38,8 @@ from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.storage.files import write_npz
 from diarize.voices.enrolment import enrol
-from diarize.voices.voiceprints import SHIPPED, Voiceprints, identify, link
+from diarize.voices.vectors import Voiceprints
+from diarize.voices.voiceprints import SHIPPED, identify, link
 
 CLIPS = (3.0, 6.0, 12.0)  # seconds, in turn
 LEAST = 1.0  # seconds that are left for conversations

@@ -13,7 +13,7 @@ from diarize.audio import open_recording
 from diarize.errors import InputError
 from diarize.storage.cache import Cache
 
-from ..networks import PYANNOTE, SAMPLES, SEGMENTATION, write
+from ..networks import BANDS, PYANNOTE, SAMPLES, SEGMENTATION, write
 
 LEVELS = (0.0, 0.1, 0.0, 0.3, 0.1)  # the fixture hears nobody, one, nobody, two, one
 NUMBERS = (0, 1, 0, 2, 1)
@@ -97,6 +97,7 @@ def test_it_takes_the_place_of_our_network_and_is_kept(network: Path, tmp_path: 
         (SEGMENTATION, PYANNOTE | {"receptive_field_shift": 160}, "frames in a window"),
         (SEGMENTATION, PYANNOTE | {"window_size": 100}, "too short"),
         (SAMPLES, PYANNOTE, "no segmentation: its input x has the shape"),
+        (BANDS, {}, "no segmentation: its input x has the shape"),
     ],
 )
 def test_what_is_no_segmentation_is_refused(

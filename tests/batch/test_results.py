@@ -14,7 +14,7 @@ from diarize.embedding.weights import sha256
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
 from diarize.timeline import Diarization
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 
 def heard(uri: str, *names: str) -> Result:

@@ -19,7 +19,7 @@ from diarize.errors import InputError
 from diarize.storage import cache
 from diarize.storage.cache import Cache
 from diarize.timeline import TimelineOptions
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"
 B = "SPEAKER b 1 2 1 <NA> <NA> y <NA> <NA>\n"

@@ -24,7 +24,8 @@ from diarize.mixing.speech import by_speaker, find_utterances, read_samples
 from diarize.pipeline import Diarization, Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.voices.voiceprints import Voiceprints, name_speakers
+from diarize.voices.vectors import Voiceprints
+from diarize.voices.voiceprints import name_speakers
 
 from .conftest import options_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 
 @pytest.fixture(scope="module")

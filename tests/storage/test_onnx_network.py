@@ -34,6 +34,12 @@ def test_what_is_no_network_is_told_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "f.onnx").touch()
+    with pytest.raises(InputError, match=r"f\.onnx: nothing is in it"):
+        OnnxNetwork(tmp_path / "f.onnx")
+
+
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "f.onnx"
     with path.open("wb") as file:

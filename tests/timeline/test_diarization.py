@@ -6,7 +6,7 @@ import numpy as np
 from pyannote.core import Annotation, Segment
 
 from diarize.timeline import Diarization
-from diarize.voices.voiceprints import Voiceprints
+from diarize.voices.vectors import Voiceprints
 
 from ..making import turns_of
 

@@ -11,19 +11,15 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
+from diarize.voices.vectors import Voiceprints, by_first_appearance, join, rename, voiceprints
 from diarize.voices.voiceprints import (
     SPLIT,
-    Voiceprints,
-    by_first_appearance,
     identify,
-    join,
     link,
     log_odds,
     log_odds_across,
     matches,
     name_speakers,
-    rename,
-    voiceprints,
 )
 
 from ..making import annotation

@@ -1,0 +1,118 @@
+"""Voices as vectors: the centroid of each speaker, and how much speech it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64, Int64
+
+from diarize.sets import to_sphere
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+SHORTEST = 0.5  # seconds; of less speech nothing more is known of what it says
+
+
+@dataclass(frozen=True)
+class Voiceprints:
+    """Centroids of k speakers.
+
+    Attributes:
+        names: no two alike.
+        centroids: unit vectors.
+        seconds: of speech that each rests on; None: so much that it does not matter.
+        origins: those of one number are different persons, others need not be; None: all are.
+    """
+
+    names: tuple[str, ...] = ()
+    centroids: Float32[np.ndarray, "k p"] = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )
+    seconds: Float64[np.ndarray, " k"] | None = None
+    origins: Int64[np.ndarray, " k"] | None = None
+
+    def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
+        """Some of them, by their numbers."""
+        names = tuple(self.names[row] for row in rows)
+        seconds = None if self.seconds is None else self.seconds[rows]
+        origins = None if self.origins is None else self.origins[rows]
+        return Voiceprints(names, self.centroids[rows], seconds, origins)
+
+    @property
+    def scarcity(self) -> Float64[np.ndarray, " k"]:
+        """One by the seconds of speech."""
+        if self.seconds is None:
+            return np.zeros(len(self.names))
+        return 1 / np.maximum(self.seconds, SHORTEST)
+
+    @property
+    def rivals(self) -> Float64[np.ndarray, "k k"]:
+        """1 for two who are certainly different persons, 0 otherwise."""
+        if self.origins is None:
+            return 1 - np.eye(len(self.names))
+        return (self.origins[:, None] == self.origins) - np.eye(len(self.origins))
+
+
+def join(voices: Sequence[Voiceprints]) -> Voiceprints:
+    """Put voices one after the other; those of two may be one person's."""
+    filled = [one for one in voices if one.names]
+    if not filled:
+        return Voiceprints()
+    return Voiceprints(
+        tuple(name for one in filled for name in one.names),
+        np.concatenate([one.centroids for one in filled]),
+        1 / np.maximum(np.concatenate([one.scarcity for one in filled]), 1e-9),
+        np.repeat(np.arange(len(filled)), [len(one.names) for one in filled]),
+    )
+
+
+def voiceprints(
+    annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: Float[np.ndarray, "n p"]
+) -> Voiceprints:
+    """Average the windows in which each speaker is heard alone, on the sphere.
+
+    The windows of a speaker who never is are those in which others are heard too.
+
+    Args:
+        annotation: turns of one recording.
+        cells: sorted disjoint stretches of time, seconds.
+        vectors: of the window that speaks for each cell, unit length.
+
+    Returns:
+        Speakers by first appearance.
+    """
+    names = by_first_appearance(annotation)
+    held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
+    weights = held.reshape(len(names), len(cells))
+    alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
+    weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
+    centroids = to_sphere(weights @ vectors.astype(np.float64))
+    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
+
+
+def by_first_appearance(annotation: Annotation) -> list[str]:
+    """Labels of an annotation in the order in which they begin to speak."""
+    return list(dict.fromkeys(label for _, _, label in annotation.itertracks(yield_label=True)))
+
+
+def _held(
+    annotation: Annotation, name: str, cells: Float64[np.ndarray, "n 2"]
+) -> Float64[np.ndarray, "n"]:
+    """For how many seconds of each cell a speaker has a turn."""
+    turns = annotation.label_timeline(name).support()
+    times = np.array([(turn.start, turn.end) for turn in turns]).ravel()
+    spoken = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
+    begin, end = np.interp(cells.T, times, spoken)
+    return np.asarray(end - begin)
+
+
+def rename(
+    annotation: Annotation, voices: Voiceprints, names: Mapping[str, str]
+) -> tuple[Annotation, Voiceprints]:
+    """Call the speakers of a recording otherwise; those without a new name keep theirs."""
+    renamed = annotation.rename_labels(mapping=dict(names))
+    return renamed, replace(voices, names=tuple(names.get(n, n) for n in voices.names))
