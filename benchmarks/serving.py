@@ -37,6 +37,7 @@ class Delays:
     """Seconds, of all clients together."""
 
     lines: list[float] = field(default_factory=list)
+    begins: list[float] = field(default_factory=list)  # of these lines
     sending: list[float] = field(default_factory=list)
 
 
@@ -66,10 +67,14 @@ def measure(
         assert found is not None
         delays = Delays()
         asyncio.run(attend(found[0], samples, clients, seconds, delays))
-        peak = peak_mib(server.pid)
+        peak, busy = peak_mib(server.pid), cpu_seconds(server.pid) / seconds
         server.terminate()
     print(f"{clients} clients: lines {shown(delays.lines)}; sending {shown(delays.sending)}")
-    print(f"  peak {peak:.0f} MiB; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    latest = delays.begins[int(np.argmax(delays.lines))] if delays.lines else 0.0
+    share = late(delays, latency)
+    print(f"  the latest one at {latest:.0f} s; {share:.1%} came after {latency:g} s")
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    print(f"  {busy:.2f} cores were busy with it; peak {peak:.0f} MiB; {load}")
 
 
 async def attend(
@@ -107,6 +112,7 @@ async def read(client: ClientConnection, began: float, delays: Delays) -> None:
             line = json.loads(await client.recv())
             if line.get("final") is False:
                 delays.lines.append(time.monotonic() - began - line["start"])
+                delays.begins.append(line["start"])
     except ConnectionClosed:
         return
 
@@ -117,6 +123,11 @@ async def knock(address: str, after: float) -> None:
         print("the ninth is told:", await client.recv())
 
 
+def late(delays: Delays, latency: float) -> float:
+    """Share of lines that came later than was promised."""
+    return float(np.mean(np.array(delays.lines) > latency)) if delays.lines else 0.0
+
+
 def shown(values: list[float]) -> str:
     return " ".join(f"{np.percentile(values, p):.2f}" for p in PERCENTILES) if values else "none"
 
@@ -124,6 +135,12 @@ def shown(values: list[float]) -> str:
 def as_bytes(samples: np.ndarray) -> bytes:
     """Samples as signed 16-bit integers, little-endian."""
     return (np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Seconds of a core that a process has taken (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_mib(pid: int) -> float:
