@@ -25,6 +25,7 @@ from diarize.audio import SAMPLE_RATE, open_recording
 
 BUNDLED = Path(__file__).resolve().parents[1] / "egs" / "conversation.ogg"
 LEVELS_DB = (-6.0, 0.0)  # each repetition's gain
+ROOM = 1e-3  # of full scale, what a quiet room sounds like
 MIB = 2**20
 HOUR = 3600 * SAMPLE_RATE  # samples
 WARM_UP = 8  # seconds of speech, and of silence after it
@@ -34,6 +35,7 @@ BLOCK = SAMPLE_RATE // 20  # samples, 50 ms, fed at a time at real speed
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--audio", type=Path, default=BUNDLED, help="what is repeated")
+    parser.add_argument("--silence", action="store_true", help="nobody speaks: a quiet room")
     parser.add_argument("--hours", type=float, default=2.0)
     parser.add_argument("--every", type=float, default=1.0, help="hours between two figures")
     parser.add_argument("--seconds", type=float, default=20.0, help="fed at real speed")
@@ -41,8 +43,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     samples = np.concatenate(list(open_recording(given.audio).blocks()))
+    if given.silence:
+        samples = np.random.default_rng(given.seed).normal(0, ROOM, len(samples))
     if given.hours:
         measure_hours(samples, given.hours, given.every, given.seed)
+    if given.silence:
+        return
     print("\nlatency  first line after  latest line after")
     for latency in given.latency or [1.0, 2.0, 5.0]:
         delays = line_delays(samples[: int(given.seconds * SAMPLE_RATE)], latency)

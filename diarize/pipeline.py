@@ -355,7 +355,6 @@ class Diarizer:
         return NetworkActivity() if self.activity is None else self.activity
 
     def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:
-        scatter = model.knowledge.scatter
         return clustering.make(
             self.backend,
             n_speakers=self.n_speakers,
@@ -363,7 +362,7 @@ class Diarizer:
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
             compose=model.compose,
-            scatter=replace(scatter, alike=None) if narrow else scatter,
+            scatter=model.knowledge.scatter.within(narrow),
             random_state=self.seed,
             **self.params,
         )

@@ -6,7 +6,7 @@ knows of no embedding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,10 @@ class Scatter:
             raise ValueError(f"numbers of a scatter must be finite and above 0, got {numbers}")
         if self.alike is not None and not -1 <= self.alike <= 1:
             raise ValueError(f"alike is a cosine, got {self.alike}")
+
+    def within(self, narrow: bool) -> Scatter:
+        """As it is in a narrow band, like a telephone's, where near centroids may be two voices."""
+        return replace(self, alike=None) if narrow else self
 
 
 @dataclass(frozen=True)

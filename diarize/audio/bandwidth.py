@@ -16,13 +16,19 @@ SECONDS = 120.0  # that are listened to
 
 
 class Bandwidth:
-    """Listens to samples as they come, and says whether they are of a narrow band."""
+    """Listens to samples as they come, and says whether they are of a narrow band.
+
+    Attributes:
+        seconds: that were listened to; of a recording, `SECONDS` are enough.
+    """
 
     def __init__(self) -> None:
         self._power = np.zeros(FRAME // 2 + 1)
+        self.seconds = 0.0
 
     def add(self, samples: Float32[np.ndarray, " n"]) -> None:
         """Listen to some; what does not fill a frame is passed over."""
+        self.seconds += len(samples) / SAMPLE_RATE
         frames = samples[: len(samples) // FRAME * FRAME].reshape(-1, FRAME)
         spectra = np.fft.rfft(frames * np.hanning(FRAME).astype(np.float32), axis=1)
         self._power += np.einsum("nf,nf->f", spectra, spectra.conj()).real
@@ -36,10 +42,9 @@ class Bandwidth:
 
 def is_narrow(recording: Recording) -> bool:
     """Is it narrow in its first two minutes?"""
-    heard, seconds = Bandwidth(), 0.0
+    heard = Bandwidth()
     for block in recording.blocks():
         heard.add(block)
-        seconds += len(block) / SAMPLE_RATE
-        if seconds >= SECONDS:
+        if heard.seconds >= SECONDS:
             break
     return heard.narrow

@@ -38,7 +38,8 @@ def serve(
     out: Path | None = option(
         None,
         "DIR",
-        "Keep the final result of each stream as RTTM, also where its client is gone.",
+        "Keep the final result of each stream as RTTM, also where its client is gone; until then "
+        "what is settled.",
         show_default="kept nowhere",
     ),
     model: ModelOption = "lstm-compositional",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -15,18 +14,17 @@ from jaxtyping import Float32
 from diarize.activity.level import CHUNK, as_chunks
 from diarize.activity.network import NetworkActivity
 from diarize.activity.silero import SileroActivity
-from diarize.audio import SAMPLE_RATE
+from diarize.audio import SAMPLE_RATE, bandwidth
 from diarize.errors import InputError
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
-from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
+from diarize.streaming.live import make_live
 from diarize.streaming.timing import plan, time_to_hear
-from diarize.streaming.turns import Turn
-from diarize.streaming.voices import LiveClustering, LiveLinks
+from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import Cell, Frames, Lane, embed
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
 LATENCY = 2.0  # seconds
-SHORTEST_CELL = 0.01  # seconds
 
 
 class StreamingDiarizer:
@@ -110,27 +107,29 @@ class StreamingDiarizer:
         }
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
+        self._band = bandwidth.Bandwidth()
         self.device = pick_device(device)
         self._model = load_encoder(model, self.device)
         known = self._model.knowledge
         step, fine_step = known.step, known.fine_step
         delay = resampling_delay(self._intake.rate)
+        easily, at_most = time_to_hear(latency, delay)
         self._activity = hear_live(
-            activity or NetworkActivity(), time_to_hear(latency, delay) - fine_step
+            activity or NetworkActivity(), easily - fine_step, at_most - fine_step
         )
         self._timing = plan(latency, delay, self._activity.slowness + fine_step)
-        self._coarse = Lane(known.window, step, known=step / 2, rest=step / 2)
-        self._fine = Lane(known.fine_window, fine_step, known=fine_step, rest=SHORTEST_CELL)
+        self._coarse = Lane(known.window, step, known=step / 2)
+        self._fine = Lane(known.fine_window, fine_step, known=fine_step)
         heard = self._timing.delay + known.window + 2 * step + 1
         self._frames = Frames(heard, self._model.rows)
-        common = {
-            "max_set_size": max_set_size,
-            "compose": self._model.compose,
-            "scatter": known.scatter,
-        }
+        common = {"max_set_size": max_set_size, "compose": self._model.compose}
         dimension = self._model.dim
         self._live = make_live(
-            live, dimension, common, n_speakers or max_speakers, dict(params or {})
+            live,
+            dimension,
+            common | {"scatter": known.scatter},
+            n_speakers or max_speakers,
+            dict(params or {}),
         )
         self._decoder = LiveDecoder(dimension, max_set_size, options)
         self._hindsight = Hindsight(
@@ -138,6 +137,7 @@ class StreamingDiarizer:
             common | {"random_state": seed},
             {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
             options,
+            known.scatter,
             dimension,
             refine,
         )
@@ -216,7 +216,7 @@ class StreamingDiarizer:
         rest = self._intake.take(self._intake.waiting)
         self._ended = True
         assert rest is not None
-        self._heard += len(rest)
+        self._listen(rest)
         with one_thread():
             if len(rest):
                 self._count(self._activity.push(as_chunks(rest)))
@@ -233,7 +233,7 @@ class StreamingDiarizer:
         """
         if self._annotation is None:
             self.end()
-            self._hindsight.finish()
+            self._hindsight.finish(self._band.narrow)
             self._annotation = self._final()
         return self._annotation
 
@@ -278,7 +278,7 @@ class StreamingDiarizer:
 
     def _hear(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
         """Work on a hop of whole chunks."""
-        self._heard += len(piece)
+        self._listen(piece)
         with one_thread():
             self._count(self._activity.push(as_chunks(piece)))
             self._frames.push(piece)
@@ -290,10 +290,15 @@ class StreamingDiarizer:
             ahead = heard - (monotonic() - self._began)
             if self._hindsight.is_done(within=max(0.0, ahead)):
                 said += self._hindsight.collect()
-                self._hindsight.go_on(heard)
+                self._hindsight.go_on(heard, self._band.narrow)
             else:
                 self._hindsight.put_off()
         return said
+
+    def _listen(self, piece: Float32[np.ndarray, "samples"]) -> None:
+        self._heard += len(piece)
+        if self._band.seconds < bandwidth.SECONDS:
+            self._band.add(piece)
 
     def _count(self, counts: Counts) -> None:
         """Take in how many voices were heard."""
@@ -342,49 +347,6 @@ class StreamingDiarizer:
             self._knows = True
         self._hindsight.fine.add(_times(ready[1]), fine)
         self._decoder.add(_times(ready[1]), fine)
-
-
-def make_live(
-    name: str,
-    dimension: int,
-    common: Mapping[str, Any],
-    most: int | None,
-    params: Mapping[str, Any],
-) -> LiveClustering:
-    """What finds speakers live.
-
-    Raises:
-        InputError: there is no such way, or it has no such option.
-    """
-    if name == "links":
-        return LiveLinks(dimension, **common, **params)
-    if name != "ckm":
-        raise InputError(f"live {name}: not one of ckm, links")
-    known = [field.name for field in fields(CentroidOptions)]
-    for option in params:
-        if option not in known:
-            raise InputError(f"live ckm has no option {option!r}; it has {', '.join(known)}")
-    return LiveCentroids(dimension, **common, most=most, options=CentroidOptions(**params))
-
-
-def annotation_of(stretches: Any, uri: str) -> Annotation:
-    """Turns of each speaker, joined where one goes on while others come and go."""
-    from pyannote.core import Annotation, Segment
-
-    annotation = Annotation(uri=uri)
-    going: dict[str, tuple[float, float]] = {}
-    for begin, end, speakers in stretches:
-        for name in speakers:
-            before = going.get(name)
-            if before is not None and begin - before[1] <= 1e-9:
-                going[name] = (before[0], end)
-                continue
-            if before is not None:
-                annotation[Segment(*before), name] = name
-            going[name] = (begin, end)
-    for name, turn in going.items():
-        annotation[Segment(*turn), name] = name
-    return annotation
 
 
 def _times(cells: list[Cell]) -> Any:

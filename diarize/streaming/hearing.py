@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float32
 
@@ -17,6 +19,7 @@ from diarize.streaming.loudness import LiveLevel
 from diarize.streaming.speech import Regions
 
 BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
+LEAST_HEARD_OUT = 0.07  # seconds of speech and of silence, together, before either is believed
 MOST_AHEAD = 12  # steps, 0.48 s, that it hears after them
 # A step is heard once its last frame is there, and the sound under the second half of that.
 UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds
@@ -106,15 +109,26 @@ class LiveCounter:
         return counts
 
 
-def hear_live(options: SileroActivity | NetworkActivity, spare: float) -> LiveSilero | LiveCounter:
+def hear_live(
+    options: SileroActivity | NetworkActivity, spare: float, most: float
+) -> LiveSilero | LiveCounter:
     """Make what hears in a stream.
 
     Args:
         options: of the activity.
         spare: seconds after which speech must be known for good. The network looks ahead as far as
             this leaves time for, and at most 0.48 s.
+        most: seconds after which it must be known at the latest. Where that is too little to hear
+            out short speech, or a short silence, still shorter ones are believed.
     """
     if isinstance(options, SileroActivity):
         return LiveSilero(options)
+    heard_out = options.min_speech + options.min_silence
+    believed = max(most - UNHEARD, LEAST_HEARD_OUT)
+    if believed < heard_out:
+        share = believed / heard_out
+        options = replace(
+            options, min_speech=share * options.min_speech, min_silence=share * options.min_silence
+        )
     ahead = int((spare - LiveCounter(options, 0).slowness) / STEP_SECONDS + 1e-9)
     return LiveCounter(options, min(max(ahead, 0), MOST_AHEAD))

@@ -12,6 +12,7 @@ import numpy as np
 
 from diarize import clustering
 from diarize.errors import InputError
+from diarize.scatter import Scatter
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
@@ -29,6 +30,7 @@ class Hindsight:
         params: its options.
         bounds: `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
         options: of the timeline.
+        scatter: how vectors of one speaker scatter.
         dimension: of the vectors.
         refine: seconds from one pass to the next; None: only at the end.
 
@@ -48,12 +50,14 @@ class Hindsight:
         params: Mapping[str, Any],
         bounds: Mapping[str, int | None],
         options: TimelineOptions,
+        scatter: Scatter,
         dimension: int,
         refine: float | None = None,
     ) -> None:
         if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
         self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
+        self._scatter = self._params["scatter"] = scatter
         estimator = self._estimator(None)
         if estimator.needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
@@ -73,9 +77,14 @@ class Hindsight:
         """Whether a pass should begin, after so many seconds."""
         return heard >= self._next
 
-    def go_on(self, heard: float) -> None:
-        """Begin a pass over what is old enough, in a thread of its own."""
-        self._begin(heard - self._interval)
+    def go_on(self, heard: float, narrow: bool) -> None:
+        """Begin a pass over what is old enough, in a thread of its own.
+
+        Args:
+            heard: seconds of sound that have come.
+            narrow: whether its band is narrow.
+        """
+        self._begin(heard - self._interval, narrow)
         self._next += self._interval
 
     def is_done(self, within: float) -> bool:
@@ -105,16 +114,17 @@ class Hindsight:
         self.turns += found
         return found
 
-    def finish(self) -> None:
+    def finish(self, narrow: bool) -> None:
         """Settle everything that is not settled yet."""
         self.collect(wait=True)
-        self._begin(math.inf)
+        self._begin(math.inf, narrow)
         self.collect(wait=True)
         if self._worker is not None:
             self._worker.shutdown()
 
-    def _begin(self, until: float) -> None:
+    def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
+        self._params["scatter"] = self._scatter.within(narrow)  # no pass is under way
         coarse = self.coarse.read()[1]
         cells, fine = self.fine.read()
         if begin > 0:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from diarize.errors import InputError
-from diarize.storage.files import atomic_output
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
+from diarize.streaming.keeping import Keeper
 from diarize.streaming.lines import lines_of, map_line, merged_line
 from diarize.streaming.pcm import Pcm
 from diarize.streaming.promise import Promise
@@ -65,6 +65,7 @@ class Sitting:
     diarizer: StreamingDiarizer
     pcm: Pcm
     promise: Promise
+    keeper: Keeper
     _merged: dict[str, str] = field(default_factory=dict)
 
     def take(self, data: bytes) -> list[str]:
@@ -83,12 +84,14 @@ class Sitting:
         said = self._said(self.diarizer.end())
         before = len(self.diarizer.settled)
         self.diarizer.finish()
+        self.keeper.keep(self.diarizer)
         final = lines_of(self.diarizer.settled[before:])
         left = self.pcm.left_over
         note = [json.dumps({"note": f"{left} bytes at the end are no sample"})] if left else []
         return [*said, *final, map_line(self.diarizer.speaker_map()), *note]
 
     def _said(self, turns: list[Turn]) -> list[str]:
+        self.keeper.keep_settled(self.diarizer)
         lines = list(lines_of(turns))
         merged = self.diarizer.merged
         if new := dict(merged.items() - self._merged.items()):
@@ -104,8 +107,8 @@ class StreamServer:
     Args:
         limits: on clients and their streams.
         latency: seconds from sound to line, unless a client asks for another.
-        out: folder for the final result of every stream, also of those whose client is gone; None:
-            nothing is kept.
+        out: folder for the result of every stream: what is settled, from pass to pass, and all of
+            it at the end, also where its client is gone; None: nothing is kept.
         make: gives a new diarizer for `rate`, `latency` and `uri`.
 
     Attributes:
@@ -206,7 +209,7 @@ class StreamServer:
         pcm = Pcm(asked.get("format", "s16"), int(channels))
         latency = numbers["latency"]
         diarizer = self._make(numbers["rate"], latency=latency, uri=uri)
-        return Sitting(diarizer, pcm, Promise(latency))
+        return Sitting(diarizer, pcm, Promise(latency), Keeper(self._out))
 
     async def _converse(self, connection: ServerConnection, sitting: Sitting) -> None:
         """Take in messages to the end, and answer with what is said."""
@@ -244,8 +247,6 @@ class StreamServer:
         from websockets.exceptions import ConnectionClosed
 
         lines = await self._run(sitting.settle)
-        if self._out is not None and sitting.diarizer.seconds:
-            await self._run(write_result, sitting.diarizer, self._out)
         with contextlib.suppress(ConnectionClosed, TimeoutError):
             await _send(connection, lines)
 
@@ -258,15 +259,6 @@ class StreamServer:
 
     async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
-
-
-def write_result(diarizer: StreamingDiarizer, folder: Path) -> None:
-    """Write a stream's final turns as RTTM, named as the stream."""
-    from diarize.formats import rttm_text
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with atomic_output(folder / f"{diarizer.uri}.rttm", "w") as file:
-        file.write(rttm_text(diarizer.finish()))
 
 
 async def _send(connection: ServerConnection, lines: Iterable[str]) -> None:

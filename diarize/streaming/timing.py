@@ -32,15 +32,19 @@ class Timing:
     piece: float
 
 
-def time_to_hear(latency: float, resampling: float) -> float:
-    """Seconds after which sound must be understood, if work is not to be done more often for it.
+def time_to_hear(latency: float, resampling: float) -> tuple[float, float]:
+    """Seconds after which sound must be understood.
 
     Args:
         latency: seconds from sound to line.
         resampling: seconds by which resampled sound comes later, at most.
+
+    Returns:
+        If work is not to be done more often for it; and if it is done as often as can be.
     """
     bounded = _bounded(latency)
-    return bounded - resampling - MARGIN - min(bounded / HOPS, MOST_CHUNKS * CHUNK_SECONDS)
+    spare = bounded - resampling - MARGIN
+    return spare - min(bounded / HOPS, MOST_CHUNKS * CHUNK_SECONDS), spare - CHUNK_SECONDS
 
 
 def plan(latency: float, resampling: float, slowness: float) -> Timing:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
 
 Name = TypeVar("Name")
 
@@ -53,3 +56,25 @@ def by_sets(
         last = (b, e, names) if names else None
     if last is not None:
         yield last
+
+
+def annotation_of(
+    stretches: Iterable[tuple[float, float, Collection[str]]], uri: str
+) -> Annotation:
+    """Turns of each speaker, joined where one goes on while others come and go."""
+    from pyannote.core import Annotation, Segment
+
+    annotation = Annotation(uri=uri)
+    going: dict[str, tuple[float, float]] = {}
+    for begin, end, speakers in stretches:
+        for name in speakers:
+            before = going.get(name)
+            if before is not None and begin - before[1] <= 1e-9:
+                going[name] = (before[0], end)
+                continue
+            if before is not None:
+                annotation[Segment(*before), name] = name
+            going[name] = (begin, end)
+    for name, turn in going.items():
+        annotation[Segment(*turn), name] = name
+    return annotation

@@ -14,6 +14,7 @@ from diarize.features import STEP
 from diarize.streaming.speech import Region
 
 EPSILON = 1e-9  # seconds
+SHORTEST_CELL = 0.01  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,12 @@ class Lane:
     Args:
         length: of a window, which is centred on its cell and cut off at the region's ends.
         step: of a cell.
-        known: a cell is laid once so much of it is known to be speech.
-        rest: a last cell shorter than this is left out, unless it is the region's only one.
+        known: a cell is laid once so much of it is known to be speech; at the region's end, however
+            short it is: a recording's regions have as many.
     """
 
-    def __init__(self, length: float, step: float, *, known: float, rest: float) -> None:
-        self.length, self.step, self.known, self.rest = length, step, known, rest
+    def __init__(self, length: float, step: float, *, known: float) -> None:
+        self.length, self.step, self.known = length, step, known
         self.waiting: list[Cell] = []  # for their vectors
         self._region: Region | None = None
         self._placed = 0  # cells of that region
@@ -54,7 +55,7 @@ class Lane:
             if region.end is None:
                 if known < self.known - EPSILON:
                     break
-            elif known < min(self.step, self.rest) - EPSILON and self._placed:
+            elif known < SHORTEST_CELL - EPSILON and self._placed:
                 break
             end = begin + self.step
             self.waiting.append(

@@ -64,7 +64,7 @@ def test_turns_follow_each_other(whole: tuple[list[Turn], str]) -> None:
         assert turn.speakers == tuple(sorted(set(turn.speakers)))
 
 
-@pytest.mark.parametrize("latency", [0.8, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("latency", [0.5, 0.8, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("rate", [RATE, 44_100])
 def test_the_promise_is_kept(talk: Path, sound: np.ndarray, latency: float, rate: int) -> None:
     import soxr

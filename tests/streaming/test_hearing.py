@@ -98,16 +98,22 @@ def test_what_is_sure_is_so_slow_at_most(hop: int, ahead: int) -> None:
 def test_it_looks_ahead_as_far_as_there_is_time() -> None:
     options = NetworkActivity()
     for spare, ahead in ((5.0, MOST_AHEAD), (0.6, 6), (0.4, 1), (0.1, 0), (-1.0, 0)):
-        live = hear_live(options, spare)
+        live = hear_live(options, spare, spare)
         assert isinstance(live, LiveCounter)
         assert live._ahead == ahead
-        assert live.slowness <= max(spare, 0.36)
-    assert isinstance(hear_live(SileroActivity(), 0.1), LiveSilero)
+        assert live.slowness <= max(spare, 0.13)
+    assert isinstance(hear_live(SileroActivity(), 0.1, 0.1), LiveSilero)
+
+
+def test_where_time_is_short_shorter_speech_is_believed() -> None:
+    for most, slowness in ((1.0, 0.36), (0.3, 0.3), (0.2, 0.2), (0.0, 0.12)):
+        live = hear_live(NetworkActivity(), 0.0, most)
+        assert live.slowness == pytest.approx(slowness, abs=0.01)
 
 
 @pytest.mark.parametrize("options", ACTIVITIES, ids=["network", "silero"])
 def test_silence_holds_nothing(options: NetworkActivity | SileroActivity) -> None:
-    live = hear_live(options, 1.0)
+    live = hear_live(options, 1.0, 1.0)
     counts = hear(live, np.zeros(20 * SAMPLE_RATE, np.float32))
     assert live.regions.found == []
     assert len(counts) == (1000 if isinstance(options, NetworkActivity) else 0)
@@ -116,7 +122,7 @@ def test_silence_holds_nothing(options: NetworkActivity | SileroActivity) -> Non
 def seconds_of_speech(
     options: NetworkActivity | SileroActivity, samples: np.ndarray, begin: float, end: float
 ) -> float:
-    live = hear_live(options, 1.0)
+    live = hear_live(options, 1.0, 1.0)
     hear(live, samples, 16 * CHUNK)
     spoken = [(max(r.start, begin), min(r.end or 0.0, end)) for r in live.regions.found]
     return sum(max(0.0, e - b) for b, e in spoken)

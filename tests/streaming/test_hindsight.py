@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
+from diarize.scatter import Scatter
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
@@ -16,11 +17,12 @@ from diarize.timeline import TimelineOptions
 from ..making import unit_mean
 
 FREE = {"n_speakers": None, "min_speakers": None, "max_speakers": None}
+SCATTER = Scatter(variance=0.001, dimension=4.0, alike=0.9)
 COMMON = {"max_set_size": 1, "compose": unit_mean, "random_state": 0}
 
 
 def hindsight(refine: float | None = None, backend: str = "ac", **bounds: int | None) -> Hindsight:
-    return Hindsight(backend, COMMON, FREE | bounds, TimelineOptions(), 4, refine)
+    return Hindsight(backend, COMMON, FREE | bounds, TimelineOptions(), SCATTER, 4, refine)
 
 
 def hear(stream: Hindsight, begin: int, end: int) -> None:
@@ -36,7 +38,7 @@ def test_all_is_settled_at_the_end() -> None:
     stream = hindsight()
     hear(stream, 0, 40)
     assert not stream.is_due(1e9) and not stream.collect() and not stream.turns
-    stream.finish()
+    stream.finish(narrow=False)
     names = ("SPEAKER_00", "SPEAKER_01")
     assert [(t.start, t.end, t.speakers) for t in stream.turns] == [
         (10.0 * i, 10.0 * i + 10, (names[i % 2],)) for i in range(4)
@@ -48,14 +50,19 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
     """Two voices so near each other's mean that nothing else tells whether both speak."""
     for heard, most in ((1, 1), (2, 2)):
         stream = Hindsight(
-            "ckm", COMMON | {"max_set_size": 2}, FREE | {"n_speakers": 2}, TimelineOptions(), 4
+            "ckm",
+            COMMON | {"max_set_size": 2},
+            FREE | {"n_speakers": 2},
+            TimelineOptions(),
+            SCATTER,
+            4,
         )
         hear(stream, 0, 40)
         middle = unit_mean(np.eye(4)[0], unit_mean(np.eye(4)[0], np.eye(4)[1])).astype(np.float32)
         stream.fine.add(np.array([[40.0, 41.0]]), middle[None])
         stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[1], (40 * 50, 1)))
         stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[heard], (50, 1)))
-        stream.finish()
+        stream.finish(narrow=False)
         assert len(stream.turns[-1].speakers) == most
 
 
@@ -63,12 +70,12 @@ def test_a_pass_settles_what_is_older_than_its_interval() -> None:
     stream = hindsight(refine=15.0)
     hear(stream, 0, 30)
     assert not stream.is_due(29.9) and stream.is_due(30.0)
-    stream.go_on(30.0)
+    stream.go_on(30.0, narrow=False)
     found = stream.collect(wait=True)
     assert found == stream.turns and found[-1].end == 15.0
     assert not stream.is_due(44.9) and stream.is_due(45.0)
     hear(stream, 30, 40)
-    stream.finish()
+    stream.finish(narrow=False)
     assert stream.turns[: len(found)] == found
     assert [turn.end for turn in stream.turns] == [10.0, 15.0, 20.0, 30.0, 40.0]
     assert stream.turns[1].speakers == stream.turns[2].speakers == stream.turns[4].speakers
@@ -87,7 +94,7 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
     stream = hindsight(refine=15.0)
     hear(stream, 0, 75)
     assert stream.is_done(within=0.0)
-    stream.go_on(30.0)
+    stream.go_on(30.0, narrow=False)
     assert not stream.is_done(within=0.0) and stream.collect() == []
     with pytest.warns(RuntimeWarning, match=r"^hindsight takes longer than its 15 s: passes"):
         stream.put_off()
@@ -96,14 +103,27 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
     go_on.set()
     assert stream.is_done(within=60.0) and stream.collect()[-1].end == 15.0
     assert stream.is_due(75.0)
-    stream.go_on(75.0)
+    stream.go_on(75.0, narrow=False)
     assert [turn.end for turn in stream.collect(wait=True)] == [20.0, 30.0, 40.0, 50.0, 60.0]
+
+
+def test_who_is_alike_is_one_but_over_a_telephone() -> None:
+    """As in a recording: in a narrow band near centroids may be two voices."""
+    for narrow, speakers in ((False, 1), (True, 2)):
+        stream = hindsight(n_speakers=None)
+        near = np.array([[1.0, 0, 0, 0], [0.95, np.sqrt(1 - 0.95**2), 0, 0]], np.float32)
+        seconds = np.arange(40.0)
+        cells = np.stack([seconds, seconds + 1], axis=1)
+        for spool in (stream.coarse, stream.fine):
+            spool.add(cells, near[(seconds // 10 % 2).astype(int)])
+        stream.finish(narrow)
+        assert len({name for turn in stream.turns for name in turn.speakers}) == speakers
 
 
 def test_no_more_speakers_are_asked_for_than_windows() -> None:
     stream = hindsight(n_speakers=3)
     hear(stream, 0, 2)
-    stream.finish()
+    stream.finish(narrow=False)
     assert 1 <= len({name for turn in stream.turns for name in turn.speakers}) <= 2
 
 

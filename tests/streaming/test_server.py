@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import shutil
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -16,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import soundfile
 
 from diarize import StreamingDiarizer
 from diarize.errors import InputError
@@ -24,78 +21,9 @@ from diarize.formats import read_rttm
 from diarize.streaming.lines import lines_of
 from diarize.streaming.server import END, Limits, StreamServer
 
-websockets = pytest.importorskip("websockets")
-from websockets.sync.client import ClientConnection, connect  # noqa: E402
+from .serving import Running, feed, rest, until, websockets
 
 RATE = 16_000
-
-
-class Running:
-    """A server in a thread of its own, on a port that is free."""
-
-    def __init__(self, server: StreamServer) -> None:
-        self.server, self._ready = server, threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
-        self._thread.start()
-        assert self._ready.wait(30)
-
-    async def _serve(self) -> None:
-        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        listening = await self.server.listen("127.0.0.1", 0)
-        self.port = listening.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._end.wait()
-        await self.server.close(listening)
-
-    def client(self, query: str = "", **options: Any) -> ClientConnection:
-        address = f"ws://127.0.0.1:{self.port}/stream{query}"
-        return connect(address, compression=None, proxy=None, **options)
-
-    def end(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._end.set)
-            self._thread.join(60)
-        assert not self._thread.is_alive()
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[..., Running]]:
-    began: list[Running] = []
-
-    def begin(**options: Any) -> Running:
-        began.append(Running(StreamServer(**options)))
-        return began[-1]
-
-    yield begin
-    for running in began:
-        running.end()
-
-
-@pytest.fixture(scope="module")
-def pcm(talk: Path) -> bytes:
-    return soundfile.read(talk, dtype="int16")[0].tobytes()
-
-
-def feed(client: ClientConnection, data: bytes, size: int = 32_000) -> None:
-    for begin in range(0, len(data), size):
-        client.send(data[begin : begin + size])
-
-
-def rest(client: ClientConnection) -> list[dict[str, Any]]:
-    """Everything that the server says until it closes."""
-    lines = []
-    with contextlib.suppress(websockets.exceptions.ConnectionClosed):
-        while True:
-            lines.append(json.loads(client.recv()))
-    return lines
-
-
-def until(condition: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it never came")
 
 
 def test_a_client_reads_what_a_stream_says(
@@ -116,23 +44,6 @@ def test_a_client_reads_what_a_stream_says(
     (kept,) = (tmp_path / "kept").iterdir()
     assert kept.name == f"{first['stream']}.rttm"
     assert read_rttm(kept)[first["stream"]].labels() == annotation.labels()
-
-
-def test_one_client_too_many_is_told_so(run: Callable[..., Running], pcm: bytes) -> None:
-    running = run(limits=Limits(clients=2))
-    with running.client() as one, running.client() as other:
-        for client in (one, other):
-            assert "stream" in json.loads(client.recv())
-        with running.client() as third:
-            assert rest(third) == [
-                {"error": "2 clients are listened to, and no more: try again later"}
-            ]
-        assert third.close_code == 1013
-        other.send(END)
-        assert rest(other) == [{"map": {}}]
-        until(lambda: running.server.n_clients == 1)
-        with running.client() as again:
-            assert "stream" in json.loads(again.recv())
 
 
 def test_clients_do_not_hear_each_other(run: Callable[..., Running], pcm: bytes) -> None:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from diarize.audio import open_recording
 from diarize.embedding import embed_windows, load_model
 from diarize.embedding.encoder import mfcc_rows
+from diarize.embedding.windows import place_windows
 from diarize.streaming.speech import Region
 from diarize.streaming.windows import Frames, Lane, embed
 
 
 def fine() -> Lane:
-    return Lane(1.4, 0.2, known=0.2, rest=0.01)
+    return Lane(1.4, 0.2, known=0.2)
 
 
 @given(st.lists(st.floats(0.01, 0.7), min_size=1, max_size=12), st.floats(0.05, 5))
@@ -32,6 +33,24 @@ def test_cells_cover_a_region_however_it_grows(steps: list[float], length: float
     assert [cell.begin for cell in lane.waiting] == pytest.approx(edges[:-1])
     assert region.end - edges[-1] < 0.01 + 1e-6
     assert lane.laid(10.0) == 10.0
+
+
+@given(st.lists(st.floats(0.1, 7.0), min_size=1, max_size=5), st.sampled_from([0.2, 0.5]))
+def test_there_are_as_many_windows_as_in_a_recording(lengths: list[float], step: float) -> None:
+    """What is clustered counts speakers by how many windows there are."""
+    lane, regions, begin = Lane(2.0, step, known=step / 2), [], 0.0
+    for length in lengths:
+        region = Region(begin)
+        lane.place(region, begin + length / 3)
+        region.end = begin + length
+        lane.place(region, region.end)
+        regions.append((begin, region.end))
+        begin += length + 0.3
+    _, cells = place_windows(np.array(regions), 2.0, step)
+    assert len(lane.waiting) in range(len(cells) - len(lengths), len(cells) + 1)
+    # Only a last cell of less than a hundredth of a second is none.
+    short = sum(0 < length % step < 0.01 + 1e-6 and length > step for length in lengths)
+    assert len(lane.waiting) >= len(cells) - short
 
 
 def test_a_window_waits_for_its_sound_but_not_for_too_long() -> None:

@@ -1,0 +1,33 @@
+"""A server that ends with its test, and what a client may send to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Any]]:
+    from diarize.streaming.server import StreamServer
+
+    from .serving import Running
+
+    began: list[Running] = []
+
+    def begin(**options: Any) -> Running:
+        began.append(Running(StreamServer(**options)))
+        return began[-1]
+
+    yield begin
+    for running in began:
+        running.end()
+
+
+@pytest.fixture(scope="session")
+def pcm(talk: Path) -> bytes:
+    import soundfile
+
+    return soundfile.read(talk, dtype="int16")[0].tobytes()
