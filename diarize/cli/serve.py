@@ -55,13 +55,15 @@ def serve(
     from diarize.storage.files import require_folder
     from diarize.streaming import StreamingDiarizer
     from diarize.streaming.server import Limits, StreamServer
+    from diarize.threads import one_blas_thread, one_thread
 
     if out is not None:
         require_folder(out)
     make = partial(StreamingDiarizer, refine=refine, model=model, device=device, seed=seed)
     make(latency=latency)  # so that what cannot be used is refused now
     limits = Limits(clients=clients, seconds=longest)
-    asyncio.run(_listen(StreamServer(limits, latency, out, make), host, port))
+    with one_thread(), one_blas_thread():  # clients have a thread each, and share the cores
+        asyncio.run(_listen(StreamServer(limits, latency, out, make), host, port))
 
 
 async def _listen(server: StreamServer, host: str, port: int) -> None:

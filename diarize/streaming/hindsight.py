@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import BoundedSemaphore
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from diarize.timeline import TimelineOptions
 
 REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
 SHORTEST_REFINE = 5.0  # seconds
+# Passes of several streams take turns: half of the cores are left to what is live.
+PASSES = BoundedSemaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class Hindsight:
@@ -133,9 +137,11 @@ class Hindsight:
         voices = self.counts.read(cells[0, 0]) if len(cells) else None
         self._settled_until = until
         self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
-        self._pass = self._worker.submit(
-            self._settler.settle, coarse, cells, fine, begin, until, voices
-        )
+        self._pass = self._worker.submit(self._settle, coarse, cells, fine, begin, until, voices)
+
+    def _settle(self, *heard: Any) -> list[Stretch]:
+        with PASSES:
+            return self._settler.settle(*heard)
 
     def _estimator(self, n_windows: int | None) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""

@@ -79,16 +79,19 @@ class Sitting:
         """No sound comes: decide on what would be late otherwise."""
         return self._said(self.diarizer.catch_up(self.promise.due(time.monotonic())))
 
-    def settle(self) -> list[str]:
+    def end(self) -> list[str]:
         """There is no more sound."""
-        said = self._said(self.diarizer.end())
+        return self._said(self.diarizer.end())
+
+    def settle(self) -> list[str]:
+        """Settle all that was heard."""
         before = len(self.diarizer.settled)
         self.diarizer.finish()
         self.keeper.keep(self.diarizer)
         final = lines_of(self.diarizer.settled[before:])
         left = self.pcm.left_over
         note = [json.dumps({"note": f"{left} bytes at the end are no sample"})] if left else []
-        return [*said, *final, map_line(self.diarizer.speaker_map()), *note]
+        return [*final, map_line(self.diarizer.speaker_map()), *note]
 
     def _said(self, turns: list[Turn]) -> list[str]:
         self.keeper.keep_settled(self.diarizer)
@@ -246,9 +249,10 @@ class StreamServer:
         """Settle what was heard, whether or not somebody is still there to be told."""
         from websockets.exceptions import ConnectionClosed
 
-        lines = await self._run(sitting.settle)
-        with contextlib.suppress(ConnectionClosed, TimeoutError):
-            await _send(connection, lines)
+        for work in (sitting.end, sitting.settle):
+            lines = await self._run(work)
+            with contextlib.suppress(ConnectionClosed, TimeoutError):
+                await _send(connection, lines)
 
     async def close(self, listening: Server) -> None:
         """End every stream as if its client had, and listen no more."""

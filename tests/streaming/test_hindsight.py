@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import diarize.streaming.hindsight as module
 from diarize.errors import InputError
 from diarize.scatter import Scatter
 from diarize.streaming.hindsight import Hindsight
@@ -44,6 +45,28 @@ def test_all_is_settled_at_the_end() -> None:
         (10.0 * i, 10.0 * i + 10, (names[i % 2],)) for i in range(4)
     ]
     assert all(turn.final for turn in stream.turns)
+
+
+def test_passes_of_several_streams_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PASSES", threading.BoundedSemaphore(1))
+    settle, inside, most = Settler.settle, [], []
+
+    def watched(self: Settler, *heard: Any) -> Any:
+        inside.append(self)
+        most.append(len(inside))
+        try:
+            return settle(self, *heard)
+        finally:
+            inside.remove(self)
+
+    monkeypatch.setattr(Settler, "settle", watched)
+    streams = [hindsight(10.0) for _ in range(3)]
+    for stream in streams:
+        hear(stream, 0, 40)
+        stream.go_on(40.0, narrow=False)
+    for stream in streams:
+        stream.finish(narrow=False)
+    assert len(most) == 6 and max(most) == 1
 
 
 def test_a_pass_goes_by_how_many_were_heard() -> None:

@@ -46,6 +46,28 @@ def test_a_client_reads_what_a_stream_says(
     assert read_rttm(kept)[first["stream"]].labels() == annotation.labels()
 
 
+def test_what_was_said_last_is_told_before_all_is_settled(
+    run: Callable[..., Running], pcm: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, finish = threading.Event(), StreamingDiarizer.finish
+    waited: list[bool] = []
+
+    def wait(diarizer: StreamingDiarizer) -> Any:
+        waited.append(told.wait(30))
+        return finish(diarizer)
+
+    monkeypatch.setattr(StreamingDiarizer, "finish", wait)
+    with run().client("?latency=5") as client:
+        feed(client, pcm)
+        client.send(END)
+        end = len(pcm) / 2 / RATE
+        while json.loads(client.recv(timeout=60)).get("end", 0.0) < end - 2:
+            pass
+        told.set()
+        assert any(line.get("final") for line in rest(client))
+    assert waited == [True]
+
+
 def test_clients_do_not_hear_each_other(run: Callable[..., Running], pcm: bytes) -> None:
     running, said = run(), {}
 
