@@ -26,7 +26,7 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.storage.cache import Cache, cache_key
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
-from diarize.voices.number import NO_DOUBTS, doubts, probabilities, within
+from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints, voiceprints
 from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
 
@@ -205,16 +205,7 @@ class Diarizer:
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
         cells, vectors = found.trellis.cells, found.trellis.vectors
-        least, most = (
-            self.n_speakers or self.min_speakers or 1,
-            self.n_speakers or self.max_speakers,
-        )
-        doubted, number = NO_DOUBTS, {len(annotation.labels()): 1.0}
-        if annotation and not self.needs_reference:
-            doubted = doubts(annotation, cells, vectors, self.likeness)
-            if self.n_speakers is None:
-                number = probabilities(doubted, least, most)
-            doubted = within(doubted, least, most)
+        doubted, number = self._doubts(annotation, found)
         sure = confidences(found, self.timeline, self.knowledge, doubted).tolist()
         confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
@@ -353,6 +344,19 @@ class Diarizer:
         from diarize.activity import NetworkActivity
 
         return NetworkActivity() if self.activity is None else self.activity
+
+    def _doubts(self, annotation: Annotation, found: Decoded) -> tuple[Doubts, dict[int, float]]:
+        """What may be wrong with each speaker, and how probable each number of them is."""
+        if not annotation or self.needs_reference:
+            return NO_DOUBTS, {len(annotation.labels()): 1.0}
+        least = self.n_speakers or self.min_speakers or 1
+        most = self.n_speakers or self.max_speakers
+        every = doubts(annotation, found.trellis.cells, found.trellis.vectors, self.likeness)
+        if self.n_speakers is None:
+            number = probabilities(every, least, most)
+        else:
+            number = {len(annotation.labels()): 1.0}
+        return within(every, least, most), number
 
     def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:
         return clustering.make(

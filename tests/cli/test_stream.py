@@ -154,7 +154,7 @@ def test_what_hears() -> None:
     assert stream._activity("silero", 0.3) == SileroActivity(threshold=0.3)
     told = options_of("stream")["vad_threshold"].show_default
     defaults = NetworkActivity().threshold, SileroActivity().threshold
-    assert told == "network, FILE.onnx {:g}, silero {:g}".format(*defaults)
+    assert told == "silero {1:g}, else {0:g}".format(*defaults)
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import NonCallableMock
 
+from diarize import StreamingDiarizer
 from diarize.formats import read_rttm
 from diarize.streaming.keeping import Keeper
 from diarize.streaming.turns import Turn, annotation_of
@@ -15,7 +16,9 @@ def heard(*settled: tuple[float, float, str]) -> Any:
     """What a keeper asks of a diarizer."""
     turns = [Turn(begin, end, (name,), True) for begin, end, name in settled]
     whole = annotation_of([(0.0, 9.0, ("SPEAKER_00",))], "talk")
-    return SimpleNamespace(uri="talk", seconds=9.0, settled=turns, finish=lambda: whole)
+    diarizer = NonCallableMock(StreamingDiarizer, uri="talk", seconds=9.0, settled=turns)
+    diarizer.finish.return_value = whole
+    return diarizer
 
 
 def names(folder: Path) -> list[str]:
