@@ -22,13 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from streaming import BLOCK, BUNDLED, MIB, as_bytes, resident
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from diarize.audio import SAMPLE_RATE, open_recording
 
-BUNDLED = Path(__file__).resolve().parents[1] / "egs" / "conversation.ogg"
-BLOCK = SAMPLE_RATE // 20  # samples, 50 ms, sent at a time
 PERCENTILES = (50, 90, 99, 100)
 
 
@@ -67,7 +66,7 @@ def measure(
         assert found is not None
         delays = Delays()
         asyncio.run(attend(found[0], samples, clients, seconds, delays))
-        peak, busy = peak_mib(server.pid), cpu_seconds(server.pid) / seconds
+        peak, busy = resident(server.pid, "VmHWM") / MIB, cpu_seconds(server.pid) / seconds
         server.terminate()
     print(f"{clients} clients: lines {shown(delays.lines)}; sending {shown(delays.sending)}")
     latest = delays.begins[int(np.argmax(delays.lines))] if delays.lines else 0.0
@@ -132,22 +131,10 @@ def shown(values: list[float]) -> str:
     return " ".join(f"{np.percentile(values, p):.2f}" for p in PERCENTILES) if values else "none"
 
 
-def as_bytes(samples: np.ndarray) -> bytes:
-    """Samples as signed 16-bit integers, little-endian."""
-    return (np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes()
-
-
 def cpu_seconds(pid: int) -> float:
     """Seconds of a core that a process has taken (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_mib(pid: int) -> float:
-    """Most memory that a process has held (Linux)."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

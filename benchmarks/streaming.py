@@ -149,10 +149,10 @@ def drain(child: subprocess.Popen[bytes]) -> None:
         pass
 
 
-def resident(pid: int) -> int:
-    """Bytes of memory that a process holds now (Linux)."""
+def resident(pid: int, what: str = "VmRSS") -> int:
+    """Bytes of memory that a process holds now, or has held at most (VmHWM; Linux)."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
+    (line,) = (line for line in status.splitlines() if line.startswith(f"{what}:"))
     return int(line.split()[1]) * 1024
 
 

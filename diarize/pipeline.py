@@ -347,15 +347,14 @@ class Diarizer:
 
     def _doubts(self, annotation: Annotation, found: Decoded) -> tuple[Doubts, dict[int, float]]:
         """What may be wrong with each speaker, and how probable each number of them is."""
+        number = {len(annotation.labels()): 1.0}
         if not annotation or self.needs_reference:
-            return NO_DOUBTS, {len(annotation.labels()): 1.0}
+            return NO_DOUBTS, number
         least = self.n_speakers or self.min_speakers or 1
         most = self.n_speakers or self.max_speakers
         every = doubts(annotation, found.trellis.cells, found.trellis.vectors, self.likeness)
         if self.n_speakers is None:
             number = probabilities(every, least, most)
-        else:
-            number = {len(annotation.labels()): 1.0}
         return within(every, least, most), number
 
     def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:

@@ -16,22 +16,25 @@ SECONDS = 120.0  # that are listened to
 
 
 class Bandwidth:
-    """Listens to samples as they come, and says whether they are of a narrow band.
-
-    Attributes:
-        seconds: that were listened to; of a recording, `SECONDS` are enough.
-    """
+    """Listens to samples as they come, and says whether they are of a narrow band."""
 
     def __init__(self) -> None:
         self._power = np.zeros(FRAME // 2 + 1)
-        self.seconds = 0.0
+        self._seconds = 0.0
 
     def add(self, samples: Float32[np.ndarray, " n"]) -> None:
-        """Listen to some; what does not fill a frame is passed over."""
-        self.seconds += len(samples) / SAMPLE_RATE
+        """Listen to some, if not to enough yet; what does not fill a frame is passed over."""
+        if self.enough:
+            return
+        self._seconds += len(samples) / SAMPLE_RATE
         frames = samples[: len(samples) // FRAME * FRAME].reshape(-1, FRAME)
         spectra = np.fft.rfft(frames * np.hanning(FRAME).astype(np.float32), axis=1)
         self._power += np.einsum("nf,nf->f", spectra, spectra.conj()).real
+
+    @property
+    def enough(self) -> bool:
+        """Whether no more is listened to."""
+        return self._seconds >= SECONDS
 
     @property
     def narrow(self) -> bool:
@@ -45,6 +48,6 @@ def is_narrow(recording: Recording) -> bool:
     heard = Bandwidth()
     for block in recording.blocks():
         heard.add(block)
-        if heard.seconds >= SECONDS:
+        if heard.enough:
             break
     return heard.narrow

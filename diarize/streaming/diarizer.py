@@ -14,7 +14,8 @@ from jaxtyping import Float32
 from diarize.activity.level import CHUNK, as_chunks
 from diarize.activity.network import NetworkActivity
 from diarize.activity.silero import SileroActivity
-from diarize.audio import SAMPLE_RATE, bandwidth
+from diarize.audio import SAMPLE_RATE
+from diarize.audio.bandwidth import Bandwidth
 from diarize.errors import InputError
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.streaming.decoding import LiveDecoder
@@ -107,7 +108,7 @@ class StreamingDiarizer:
         }
         options = timeline or TimelineOptions()
         self._intake = Intake(rate)
-        self._band = bandwidth.Bandwidth()
+        self._band = Bandwidth()
         self.device = pick_device(device)
         self._model = load_encoder(model, self.device)
         known = self._model.knowledge
@@ -265,7 +266,7 @@ class StreamingDiarizer:
 
     def _final(self) -> Annotation:
         """What is settled so far, as turns."""
-        return annotation_of(((t.start, t.end, t.speakers) for t in self.settled), self.uri)
+        return annotation_of((turn[:3] for turn in self.settled), self.uri)
 
     def _shared(self) -> dict[str, dict[str, float]]:
         """Seconds that each live speaker shares with each settled one, where there are any."""
@@ -297,8 +298,7 @@ class StreamingDiarizer:
 
     def _listen(self, piece: Float32[np.ndarray, "samples"]) -> None:
         self._heard += len(piece)
-        if self._band.seconds < bandwidth.SECONDS:
-            self._band.add(piece)
+        self._band.add(piece)
 
     def _count(self, counts: Counts) -> None:
         """Take in how many voices were heard."""

@@ -61,7 +61,7 @@ class Hindsight:
         if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
         self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
-        self._scatter = self._params["scatter"] = scatter
+        self._scatter, self._narrow = scatter, False
         estimator = self._estimator(None)
         if estimator.needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
@@ -128,7 +128,7 @@ class Hindsight:
 
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
-        self._params["scatter"] = self._scatter.within(narrow)  # no pass is under way
+        self._narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
         cells, fine = self.fine.read()
         if begin > 0:
@@ -150,4 +150,5 @@ class Hindsight:
             wanted = bounds[name]
             if wanted is not None and n_windows:
                 bounds[name] = min(wanted, n_windows)
-        return clustering.make(self._backend, **bounds, **self._params)
+        scatter = self._scatter.within(self._narrow)
+        return clustering.make(self._backend, **bounds, scatter=scatter, **self._params)

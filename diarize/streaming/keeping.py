@@ -35,8 +35,8 @@ class Keeper:
         settled = diarizer.settled
         if self.folder is None or len(settled) == self._n_settled:
             return
-        found = ((turn.start, turn.end, turn.speakers) for turn in settled)
-        _write(annotation_of(found, diarizer.uri), self.folder / f"{diarizer.uri}{SO_FAR}")
+        found = annotation_of((turn[:3] for turn in settled), diarizer.uri)
+        _write(found, self.folder / f"{diarizer.uri}{SO_FAR}")
         self._n_settled = len(settled)
 
     def keep(self, diarizer: StreamingDiarizer) -> None:

@@ -25,14 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
+from known_voices import POOLED
+from pyannote.core import Annotation
 from scipy.optimize import minimize
 from steps.markdown import print_table
 
 from diarize.audio import SAMPLE_RATE
-from diarize.formats.rttm import read_rttm, rttm_text
+from diarize.formats.rttm import read_rttm
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
+from diarize.mixing.corpus import SAME_CORPUS, write_conversations
 from diarize.mixing.speech import by_speaker, read_samples, utterances_of
 from diarize.pipeline import Diarizer
 from diarize.storage.cache import Cache
@@ -46,7 +48,6 @@ from diarize.voices.number import (
     probabilities,
 )
 
-ONE_CORPUS = 0.8  # share of conversations whose people are of one corpus
 NOISY = 0.7  # share of conversations with noise
 OVERLAPS = (0.0, 0.05, 0.1)
 BINS = np.array([0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
@@ -57,37 +58,41 @@ def make(told: argparse.Namespace) -> None:
     files = by_speaker(utterances_of(told.speech, told.split))
     corpora = {name: _kind(of[0].corpus) for name, of in files.items()}
     noises = () if told.noise is None else read_noises(told.noise)
-    told.out.mkdir(parents=True, exist_ok=True)
-    for seconds in told.lengths:
-        for people in range(1, told.people + 1):
-            path = told.out / f"{people:02d}_{seconds:g}_{told.seed}.flac"
-            if path.with_suffix(".rttm").exists():
-                continue
-            rng = np.random.default_rng([told.seed, int(seconds), people])
-            names = _people(corpora, people, rng)
-            speech = {name: [read_samples(one.path) for one in files[name]] for name in names}
-            length = sum(len(one) for of in speech.values() for one in of) / SAMPLE_RATE
-            again = max(1, math.ceil(1.15 * seconds / length))
-            speech = {
-                name: [of[i] for _ in range(again) for i in rng.permutation(len(of))]
-                for name, of in speech.items()
-            }
-            config = ConversationConfig(seconds=seconds, overlap=float(rng.choice(OVERLAPS)))
-            some = noises if rng.random() < NOISY else ()
-            samples, reference = simulate_conversation(speech, config, rng, some, path.stem)
-            soundfile.write(path, samples, SAMPLE_RATE)
-            path.with_suffix(".rttm").write_text(rttm_text(reference))
+    wanted = {
+        f"{people:02d}_{seconds:g}_{told.seed}": (seconds, people)
+        for seconds in told.lengths
+        for people in range(1, told.people + 1)
+    }
+    missing = [name for name in wanted if not (told.out / f"{name}.rttm").exists()]
+
+    def draw(uri: str) -> tuple[np.ndarray, Annotation]:
+        seconds, people = wanted[uri]
+        rng = np.random.default_rng([told.seed, int(seconds), people])
+        names = _people(corpora, people, rng)
+        speech = {name: [read_samples(one.path) for one in files[name]] for name in names}
+        length = sum(len(one) for of in speech.values() for one in of) / SAMPLE_RATE
+        again = max(1, math.ceil(1.15 * seconds / length))
+        speech = {
+            name: [of[i] for _ in range(again) for i in rng.permutation(len(of))]
+            for name, of in speech.items()
+        }
+        config = ConversationConfig(seconds=seconds, overlap=float(rng.choice(OVERLAPS)))
+        some = noises if rng.random() < NOISY else ()
+        return simulate_conversation(speech, config, rng, some, uri)
+
+    for _ in write_conversations(lambda count: map(draw, missing[:count]), len(missing), told.out):
+        pass
 
 
 def _kind(corpus: str) -> str:
     """Of two corpora of English that is read people are drawn as of one."""
-    return "read" if corpus.startswith(("librispeech", "vctk")) else corpus
+    return "read" if corpus.startswith(POOLED) else corpus
 
 
 def _people(corpora: dict[str, str], number: int, rng: np.random.Generator) -> list[str]:
     """Draw people, most often out of one corpus that has so many."""
     names = rng.permutation(sorted(corpora)).tolist()
-    if rng.random() < ONE_CORPUS:
+    if rng.random() < SAME_CORPUS:
         kinds, sizes = np.unique(list(corpora.values()), return_counts=True)
         shares = np.where(sizes >= number, sizes, 0)
         kind = rng.choice(kinds, p=shares / shares.sum())
@@ -160,12 +165,9 @@ def table(told: argparse.Namespace) -> None:
     print_table(("seconds", "recordings", *columns), shares(found, backends, lengths))
     print()
     print_table(("probability of the number found", "results", "mean", "right"), reliability(found))
-    within = [
-        one.true
-        in range(possible(one.number, one.found)[0], possible(one.number, one.found)[1] + 1)
-        for one in found
-    ]
-    doubtful = [possible(one.number, one.found) != (one.found, one.found) for one in found]
+    ranges = [possible(one.number, one.found) for one in found]
+    within = [low <= one.true <= high for one, (low, high) in zip(found, ranges, strict=True)]
+    doubtful = [low < high for low, high in ranges]
     surprise = [-math.log(max(one.number.get(one.true, 0.0), LEAST)) for one in found]
     print(
         f"\nThe true number is among the possible ones in {np.mean(within):.0%} of {len(found)} "

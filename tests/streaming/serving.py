@@ -1,13 +1,16 @@
-"""A server in a thread, and what its clients do."""
+"""A server in a thread or in a process, and what its clients do."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import re
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -44,6 +47,22 @@ class Running:
             self._loop.call_soon_threadsafe(self._end.set)
             self._thread.join(60)
         assert not self._thread.is_alive()
+
+
+@contextlib.contextmanager
+def in_a_process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server in a process of its own, and its address."""
+    command = [sys.executable, "-m", "diarize", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        line = child.stderr.readline()
+        assert "http://127.0.0.1:" in line and "/stream takes samples" in line
+        found = re.search(r"ws://\S+", line)
+        assert found is not None
+        try:
+            yield child, found[0]
+        finally:
+            child.kill()
 
 
 def feed(client: ClientConnection, data: bytes, size: int = 32_000) -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,23 +12,7 @@ from typing import Any
 from diarize.formats import read_rttm
 from diarize.streaming.keeping import SO_FAR
 
-from .serving import connect, websockets
-
-
-@contextlib.contextmanager
-def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server in a process of its own, and its address."""
-    command = [sys.executable, "-m", "diarize", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stderr is not None
-        line = child.stderr.readline()
-        assert "http://127.0.0.1:" in line and "/stream takes samples" in line
-        found = re.search(r"ws://\S+", line)
-        assert found is not None
-        try:
-            yield child, found[0]
-        finally:
-            child.kill()
+from .serving import connect, in_a_process, websockets
 
 
 def lines(client: Any) -> Iterator[dict[str, Any]]:
@@ -41,7 +22,7 @@ def lines(client: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_a_server_that_ends_settles_tells_and_keeps(pcm: bytes, tmp_path: Path) -> None:
-    with serving("--out", str(tmp_path)) as (child, address):
+    with in_a_process("--out", str(tmp_path)) as (child, address):
         with connect(address, compression=None, proxy=None) as client:
             client.send(pcm)
             told = lines(client)
@@ -58,7 +39,7 @@ def test_a_server_that_ends_settles_tells_and_keeps(pcm: bytes, tmp_path: Path) 
 
 def test_a_server_that_is_killed_has_kept_what_was_settled(pcm: bytes, tmp_path: Path) -> None:
     with (
-        serving("--out", str(tmp_path), "--refine", "5") as (child, address),
+        in_a_process("--out", str(tmp_path), "--refine", "5") as (child, address),
         connect(address, compression=None, proxy=None) as client,
     ):
         client.send(pcm)
