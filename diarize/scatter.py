@@ -88,9 +88,9 @@ class Likeness:
         same_person: least probability that speakers found in two recordings are one person.
     """
 
-    offset: float = -15.58
-    cosine: float = 22.75
-    scarcity: float = 3.54
+    offset: float = -21.24
+    cosine: float = 29.64
+    scarcity: float = 3.34
     known: float = 0.85
     same_person: float = 0.9
 

@@ -33,6 +33,9 @@ class EmbeddingConfig:
         layers: LSTM layers.
         stack: MFCC frames that enter the LSTM as one step.
         window: seconds of audio for which the model was trained.
+        branches: networks side by side, each of these sizes, whose vectors are joined.
+        part: dimension of the vector of each branch; 0: they share `dim` as they are, and nothing
+            is projected.
     """
 
     dim: int = 256
@@ -40,6 +43,13 @@ class EmbeddingConfig:
     layers: int = 2
     stack: int = 4
     window: float = 2.0
+    branches: int = 1
+    part: int = 0
+
+    @property
+    def own(self) -> int:
+        """Dimension of the vector of each branch."""
+        return self.part or self.dim // self.branches
 
     @property
     def read(self) -> int:
@@ -84,7 +94,12 @@ class Encoder(nn.Module):
         self.lstm = nn.LSTM(config.read, config.hidden, config.layers, batch_first=True)
         self.score = nn.Linear(config.hidden, 1)
         self.place = nn.Parameter(torch.zeros(POSITIONS))
-        self.project = nn.Linear(config.pooled, config.dim)
+        self.project = nn.Linear(config.pooled, config.own)
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        """It alone."""
+        return [self]
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows of at least `stack` frames.
@@ -126,6 +141,51 @@ class Encoder(nn.Module):
         return torch.cat([mean, deviation, coloured], dim=-1)
 
 
+class Branches(nn.Module):
+    """f as several networks that hear the same window: their vectors side by side.
+
+    Networks that were trained on different sounds err in different places. Most of their directions
+    say the same: a projection keeps those that differ, so that clustering has less to compute.
+    """
+
+    def __init__(self, config: EmbeddingConfig) -> None:
+        super().__init__()
+        self.each = nn.ModuleList(Encoder(config) for _ in range(config.branches))
+        self.join = None
+        if config.part:
+            self.join = nn.Linear(config.branches * config.part, config.dim, bias=False)
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        """The networks."""
+        return [encoder for encoder in self.each if isinstance(encoder, Encoder)]
+
+    def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
+        """Embed windows of at least `stack` frames."""
+        return self.joined([encoder(features) for encoder in self.encoders])
+
+    def pool(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b pooled"]:
+        """Average what is heard in windows: all layers but the last, network after network."""
+        return torch.cat([encoder.pool(features) for encoder in self.encoders], dim=-1)
+
+    def locate(self, pooled: Float[Tensor, "*batch pooled"]) -> Float[Tensor, "*batch dim"]:
+        """Bring what was heard to the sphere: the last layers."""
+        parts = pooled.chunk(len(self.each), dim=-1)
+        return self.joined([e.locate(part) for e, part in zip(self.encoders, parts, strict=True)])
+
+    def measure(self, batches: Sequence[Float[Tensor, "_ _ 32"]]) -> None:
+        """Set how coefficients spread, and where averages lie, from windows to be trained on."""
+        for encoder in self.encoders:
+            encoder.measure(batches)
+
+    def joined(self, vectors: Sequence[Float[Tensor, "*batch own"]]) -> Float[Tensor, "*batch dim"]:
+        """Join the unit vectors of the branches."""
+        side_by_side = torch.cat(tuple(vectors), dim=-1)
+        if self.join is not None:
+            side_by_side = self.join(side_by_side).float()
+        return normalize(side_by_side, dim=-1)
+
+
 class Composition(nn.Module):
     """g(a, b) = W1 a + W1 b + W2 (a * b), brought back to the sphere.
 
@@ -164,7 +224,8 @@ class CompositionalEmbedding(nn.Module):
         super().__init__()
         self.config = config or EmbeddingConfig()
         self.knowledge = knowledge or Knowledge()
-        self.encode = Encoder(self.config)
+        kind = Encoder if self.config.branches == 1 else Branches
+        self.encode: Encoder | Branches = kind(self.config)
         self.compose = Composition(self.config.dim)
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:

@@ -18,6 +18,7 @@ from diarize.embedding.model import (
     TIMBRE,
     CompositionalEmbedding,
     EmbeddingConfig,
+    Encoder,
 )
 from diarize.errors import InputError
 from diarize.features import N_COEFFICIENTS
@@ -101,6 +102,17 @@ _COMPOSITION = """
 """
 
 
+# Beside what each branch makes, under its own prefix: their vectors, joined.
+_JOIN = """
+    {header}
+    f (float[batch, frames, {coefficients}] features, {inputs}) => (float[batch, {dim}] vectors) {{
+        side_by_side = Concat <axis = 1> ({names})
+        {join}
+        vectors = LpNormalization <axis = -1, p = 2> (joined)
+    }}
+"""
+
+
 def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
     """f: `features` (batch, frames, 32), MFCC, to unit `vectors` (batch, dim).
 
@@ -109,14 +121,44 @@ def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
     Raises:
         InputError: onnx is not installed.
     """
-    config, weights = model.config, _weights(model.encode)
+    config, encoders = model.config, model.encode.encoders
+    if len(encoders) == 1:
+        return _checked(_branch(encoders[0], config), config)
+    prefixes = [f"branch_{i}_" for i in range(len(encoders))]
+    names = [f"{prefix}vectors" for prefix in prefixes]
+    text = _JOIN.format(
+        header=_HEADER,
+        coefficients=N_COEFFICIENTS,
+        dim=config.dim,
+        inputs=", ".join(f"float[batch, {config.own}] {name}" for name in names),
+        names=", ".join(names),
+        join="joined = Gemm <transB = 1> (side_by_side, join_weight)"
+        if config.part
+        else "joined = Identity (side_by_side)",
+    )
+    join_weight = {"join_weight": _weights(model.encode)["join.weight"]} if config.part else {}
+    whole = _parsed(text, join_weight)
+    from onnx.compose import add_prefix
+
+    join = list(whole.graph.node)
+    del whole.graph.node[:], whole.graph.input[1:]
+    for encoder, prefix in zip(encoders, prefixes, strict=True):
+        own = add_prefix(_branch(encoder, config), prefix, rename_inputs=False)
+        whole.graph.node.extend(own.graph.node)
+        whole.graph.initializer.extend(own.graph.initializer)
+    whole.graph.node.extend(join)
+    return _checked(whole, config)
+
+
+def _branch(encoder: Encoder, config: EmbeddingConfig) -> onnx.ModelProto:
+    weights = _weights(encoder)
     layers = "".join(
         _LAYER.format(before=i, after=i + 1, hidden=config.hidden) for i in range(config.layers)
     )
     text = _ENCODER.format(
         header=_HEADER,
         coefficients=N_COEFFICIENTS,
-        dim=config.dim,
+        dim=config.own,
         layers=layers,
         last=config.layers,
     )
@@ -144,7 +186,7 @@ def encoder_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
         constants[f"recurrent_{i}"] = _gates(weights[f"lstm.weight_hh_l{i}"])[None]
         biases = [_gates(weights[f"lstm.bias_{kind}_l{i}"]) for kind in ("ih", "hh")]
         constants[f"bias_{i}"] = np.concatenate(biases)[None]
-    return _graph(text, constants, config)
+    return _parsed(text, constants)
 
 
 def composition_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
@@ -155,7 +197,8 @@ def composition_graph(model: CompositionalEmbedding) -> onnx.ModelProto:
     """
     weights = _weights(model.compose)
     text = _COMPOSITION.format(header=_HEADER, dim=model.config.dim)
-    return _graph(text, {"w1": weights["w1.weight"], "w2": weights["w2.weight"]}, model.config)
+    graph = _parsed(text, {"w1": weights["w1.weight"], "w2": weights["w2.weight"]})
+    return _checked(graph, model.config)
 
 
 def _weights(module: Any) -> dict[str, Float32[np.ndarray, "..."]]:
@@ -168,11 +211,9 @@ def _gates(rows: Float32[np.ndarray, "gates ..."]) -> Float32[np.ndarray, "gates
     return np.concatenate([i, o, f, c])
 
 
-def _graph(text: str, constants: Tensors, config: EmbeddingConfig) -> onnx.ModelProto:
+def _parsed(text: str, constants: Tensors) -> onnx.ModelProto:
     try:
         import onnx
-        import onnx.checker
-        import onnx.helper
         import onnx.numpy_helper
         import onnx.parser
     except ImportError as error:
@@ -182,6 +223,13 @@ def _graph(text: str, constants: Tensors, config: EmbeddingConfig) -> onnx.Model
         onnx.numpy_helper.from_array(np.ascontiguousarray(value), name)
         for name, value in constants.items()
     )
+    return model
+
+
+def _checked(model: onnx.ModelProto, config: EmbeddingConfig) -> onnx.ModelProto:
+    import onnx.checker
+    import onnx.helper
+
     onnx.helper.set_model_props(
         model, {f"diarize.{key}": str(value) for key, value in asdict(config).items()}
     )

@@ -127,11 +127,14 @@ def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None
 
     A file of a few bytes may claim a network of many gigabytes.
     """
-    sizes = (config.dim, config.hidden, config.layers, config.stack)
-    if not all(type(size) is int and size > 0 for size in sizes):
+    sizes = (config.dim, config.hidden, config.layers, config.stack, config.branches)
+    if not all(type(size) is int and size > 0 for size in (*sizes, config.part + 1)):
         raise ValueError(f"its sizes are no counts: {sizes}")
-    dim, hidden, layers, _ = sizes
-    least = 4 * hidden * (layers * hidden + config.read) + dim * (config.pooled + 2 * dim)
+    dim, hidden, layers, _, branches = sizes
+    if not config.part and dim % branches:
+        raise ValueError(f"{dim} dimensions cannot be shared by {branches} branches")
+    each = 4 * hidden * (layers * hidden + config.read) + config.own * config.pooled
+    least = branches * each + 2 * dim * dim
     if least > sum(tensor.numel() for tensor in tensors.values()):
         raise ValueError("its tensors are smaller than its configuration says")
 

@@ -46,7 +46,7 @@ class Records:
 
 
 class Spool(Records):
-    """Windows on disk; one of 256 dimensions takes 528 bytes: at 7 a second, 13 MB an hour.
+    """Windows on disk; one of 128 dimensions takes 272 bytes: at 7 a second, 7 MB an hour.
 
     Args:
         dimension: of the vectors, which are kept in half precision.

@@ -23,7 +23,7 @@ from jaxtyping import Float64
 
 from diarize.audio import Recording
 from diarize.embedding import place_windows
-from diarize.embedding.model import CompositionalEmbedding
+from diarize.embedding.model import CompositionalEmbedding, Encoder
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
 from diarize.storage.weights import models_folder, require_whole
 from diarize.training.held import read_spans
@@ -108,16 +108,20 @@ def align(model: CompositionalEmbedding, change: Covariance) -> CompositionalEmb
     The window's average, which the model reads by itself, is left as it is.
     """
     aligned = deepcopy(model)
-    encoder = aligned.encode
+    for encoder in aligned.encode.encoders:
+        _align(encoder, change)
+    return aligned
+
+
+def _align(encoder: Encoder, change: Covariance) -> None:
     spread = encoder.spread.double().cpu().numpy()
     # What the LSTM reads is x / spread; that of x @ change is (x / spread) @ inner.
     inner = spread[:, None] * change / spread
     first = encoder.lstm.get_parameter("weight_ih_l0")  # (gates, stack * 32 + TIMBRE)
-    varying = first[:, : model.config.stack * N_COEFFICIENTS]
+    varying = first[:, : encoder.stack * N_COEFFICIENTS]
     blocks = varying.detach().double().cpu().numpy().reshape(-1, N_COEFFICIENTS)
     with torch.no_grad():
         varying.copy_(torch.from_numpy((blocks @ inner.T).reshape(varying.shape)))
-    return aligned
 
 
 def _power(matrix: Covariance, exponent: float) -> Covariance:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from diarize.activity.counts import Hook
 from diarize.embedding import (
@@ -19,6 +20,7 @@ from diarize.embedding import (
     pick_device,
     save_model,
 )
+from diarize.embedding.model import Branches
 from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
@@ -126,7 +128,7 @@ def train_embedding(
         train(
             trainer,
             maker,
-            None if voices.targets is None else torch.from_numpy(voices.targets),
+            _targets(voices, start or model),
             folder,
             development,
             workers=workers,
@@ -165,6 +167,17 @@ def begin(
         trainer.begin_with(start)
     else:
         trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
+
+
+def _targets(voices: Voices, model: CompositionalEmbedding) -> Tensor | None:
+    """The teacher's vectors, where the model would put them if each branch heard them."""
+    if voices.targets is None:
+        return None
+    each = torch.from_numpy(voices.targets)
+    if not isinstance(model.encode, Branches):
+        return each
+    with torch.no_grad():
+        return model.encode.joined([each] * len(model.encode.encoders))
 
 
 def _text(recipe: Recipe) -> str:

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding.model import CompositionalEmbedding, Encoder
+from diarize.embedding.model import Branches, CompositionalEmbedding, Encoder
 from diarize.embedding.windows import BATCH
 from diarize.features import mfcc
 from diarize.training.held import Chunk, HeldSpeech
@@ -71,7 +71,7 @@ class Rehearsal:
         self,
         taught: Sequence[HeldSpeech],
         asked: Sequence[HeldSpeech],
-        encoder: Encoder,
+        encoder: Encoder | Branches,
         seed: int,
     ) -> None:
         rng = np.random.default_rng([seed, 5])
@@ -100,9 +100,9 @@ class Rehearsal:
         )
 
 
-def heard(encoder: Encoder, windows: Sequence[Chunk]) -> Float[Tensor, "windows pooled"]:
+def heard(encoder: Encoder | Branches, windows: Sequence[Chunk]) -> Float[Tensor, "windows pooled"]:
     """Windows of one length through all layers of f but the last."""
-    device = encoder.project.weight.device
+    device = next(encoder.parameters()).device
     with torch.no_grad():
         return torch.cat(
             [
@@ -126,7 +126,7 @@ def mixed(first: Chunk, second: Chunk, rng: np.random.Generator) -> Chunk:
 
 
 def _exam(
-    taught: HeldSpeech, asked: HeldSpeech, encoder: Encoder, rng: np.random.Generator
+    taught: HeldSpeech, asked: HeldSpeech, encoder: Encoder | Branches, rng: np.random.Generator
 ) -> Exam | None:
     known = [
         (a, b) for a, b in zip(taught.speakers, asked.speakers, strict=True) if len(a) and len(b)

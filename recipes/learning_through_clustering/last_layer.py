@@ -25,13 +25,13 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from online import OnlineClustering, squared
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.clustering.ca import assign
 from diarize.embedding import load_model, pick_device, save_model
-from diarize.embedding.model import CompositionalEmbedding, Encoder
+from diarize.embedding.model import Branches, CompositionalEmbedding, Encoder
 from diarize.mixing.acoustics import coloured_noise
 from diarize.pipeline import Diarizer
 from diarize.training.adaptation import (
@@ -121,7 +121,7 @@ class LastLayer:
         same = owner[:, None] == owner
         self.allowed = same[speakers]
         self.rivals = (same | (centroids @ centroids.T < STRANGERS))[speakers]
-        layer = self.model.encode.project.requires_grad_(True)
+        layers = nn.ModuleList(e.project for e in self.model.encode.encoders).requires_grad_(True)
         # The share of each speaker in the first pass, as far as that is sure.
         prior = [float(sum(map(len, chunks))) for one in taught for chunks in one.speakers]
         self.clustering = OnlineClustering(
@@ -129,7 +129,7 @@ class LastLayer:
             centroids,
             sigma=config.sigma,
             prior=prior,
-            parameters=layer.parameters(),
+            parameters=layers.parameters(),
             rate=config.rate,
             on_sphere=True,
             seed=seed,
@@ -224,7 +224,7 @@ def cluster_loss(
 
 def draw_lessons(
     taught: Sequence[HeldSpeech],
-    encoder: Encoder,
+    encoder: Encoder | Branches,
     config: AdaptationConfig,
     rng: np.random.Generator,
 ) -> Lessons:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -63,3 +65,24 @@ def test_frames_that_fill_no_step_are_left_out():
 def test_the_paper_s_lstm_is_the_default():
     lstm = CompositionalEmbedding().encode.lstm
     assert (lstm.num_layers, lstm.hidden_size) == (2, 256)
+
+
+def test_branches_hear_side_by_side():
+    torch.manual_seed(0)
+    model = CompositionalEmbedding(replace(SMALL, branches=2)).eval()
+    features = torch.randn(3, 20, 32)
+    vectors = model(features)
+    torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(3))
+    first, second = (encoder(features) for encoder in model.encode.encoders)
+    torch.testing.assert_close(vectors, torch.cat([first, second], dim=-1) / 2**0.5)
+    torch.testing.assert_close(model.encode.locate(model.encode.pool(features)), vectors)
+
+
+def test_branches_are_projected():
+    torch.manual_seed(0)
+    model = CompositionalEmbedding(replace(SMALL, branches=2, part=5)).eval()
+    features = torch.randn(3, 20, 32)
+    first, second = (encoder(features) for encoder in model.encode.encoders)
+    assert first.shape == (3, 5)
+    joined = torch.cat([first, second], dim=-1) @ model.encode.join.weight.T
+    torch.testing.assert_close(model(features), joined / joined.norm(dim=-1, keepdim=True))

@@ -25,9 +25,10 @@ def random_model(**sizes: int) -> CompositionalEmbedding:
     model = CompositionalEmbedding(EmbeddingConfig(**sizes)).eval().requires_grad_(False)
     for parameter in (*model.encode.parameters(), *model.compose.parameters()):
         torch.nn.init.normal_(parameter, std=0.3)
-    model.encode.spread.copy_(torch.rand(32) + 0.5)
-    model.encode.average_centre.copy_(torch.randn(31))
-    model.encode.average_spread.copy_(torch.rand(31) + 0.5)
+    for encoder in model.encode.encoders:
+        encoder.spread.copy_(torch.rand(32) + 0.5)
+        encoder.average_centre.copy_(torch.randn(31))
+        encoder.average_spread.copy_(torch.rand(31) + 0.5)
     return model
 
 
@@ -38,7 +39,7 @@ def test_f_gives_the_vectors_of_the_shipped_model(batch: int, frames: int) -> No
     model = load_model()
     features = 3 * torch.randn(batch, frames, 32) + 5 * torch.randn(batch, 1, 32)
     found = run(encoder_graph(model), features=features)
-    assert found.shape == (batch, 256)
+    assert found.shape == (batch, model.dim)
     assert np.abs(found - model(features).numpy()).max() < 1e-4
 
 
@@ -48,6 +49,16 @@ def test_f_of_other_sizes(layers: int, stack: int) -> None:
     model = random_model(dim=6, hidden=5, layers=layers, stack=stack)
     features = torch.randn(3, 41, 32)
     found = run(encoder_graph(model), features=features)
+    assert np.abs(found - model(features).numpy()).max() < 1e-4
+
+
+@pytest.mark.parametrize("part", [0, 5])
+@pytest.mark.parametrize("branches", [2, 3])
+def test_f_of_several_branches(branches: int, part: int) -> None:
+    model = random_model(dim=6, hidden=5, branches=branches, part=part)
+    features = torch.randn(3, 41, 32)
+    found = run(encoder_graph(model), features=features)
+    assert found.shape == (3, 6)
     assert np.abs(found - model(features).numpy()).max() < 1e-4
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
+from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.voices import Voices
 
 
@@ -52,6 +53,22 @@ def test_grown_weights_say_what_they_said(
     torch.testing.assert_close(model(features), first(features))
     torch.testing.assert_close(model.compose.w2.weight, g.weight)
     assert (model.encode.average_spread != 1).all()  # measured, for what is learned next
+
+
+def test_joined_models_compose_each_part_as_their_own(
+    recipe_module: Callable[[str], ModuleType],
+) -> None:
+    torch.manual_seed(0)
+    models = [CompositionalEmbedding(EmbeddingConfig(dim=4, hidden=3)).eval() for _ in range(2)]
+    for model in models:
+        nn.init.normal_(model.compose.w2.weight)
+    found = recipe_module("embedding/join.py").joined(models)
+    a, b = torch.randn(2, 3, 24, 32)
+    parts = [model.compose(model(a), model(b)) for model in models]
+    # On the sphere of all dimensions, not each on its own: directions are the same.
+    composed = found.compose(found(a), found(b)).chunk(2, dim=-1)
+    for part, own in zip(composed, parts, strict=True):
+        torch.testing.assert_close(normalize(part, dim=-1), own)
 
 
 def test_ways_of_the_report(recipe_module: Callable[[str], ModuleType]) -> None:

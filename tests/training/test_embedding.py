@@ -11,7 +11,13 @@ import pytest
 import torch
 
 import diarize.training.embedding as module
-from diarize.embedding import EmbeddingConfig, Knowledge, load_model
+from diarize.embedding import (
+    CompositionalEmbedding,
+    EmbeddingConfig,
+    Knowledge,
+    load_model,
+    save_model,
+)
 from diarize.errors import InputError
 from diarize.mixing.voices import SPEEDS, Voices
 from diarize.training.development import SetAccuracy
@@ -200,6 +206,22 @@ def test_unlabelled_files_are_voices_of_their_own(
     assert len(voices) == 4 * 7 + 2 * 3
     assert set(voices.speakers[-6:]) == {"unlabelled/0", "unlabelled/1"}
     assert set(told[0]) == {"windows", "voices", "teacher"}
+
+
+def test_a_teacher_of_branches_that_are_projected(recipe: Recipe, tmp_path: Path) -> None:
+    config = EmbeddingConfig(dim=12, hidden=8, layers=1, branches=2, part=16)
+    start, out = CompositionalEmbedding(config), tmp_path / "out"
+    save_model(start, tmp_path / "start.safetensors")
+    recipe = dataclasses.replace(recipe, start=tmp_path / "start.safetensors")
+    train(recipe, out, until=1)
+    voices = Voices.load(out / "voices")
+    places = np.random.default_rng(0).normal(size=(len(voices), 16)).astype(np.float32)
+    dataclasses.replace(voices, targets=places).save(out / "voices")
+    told: list[dict[str, float]] = []
+    trained = train(recipe, out, report=lambda step, loss, *_: told.append(loss))
+    assert set(told[0]) == {"windows", "voices", "teacher"}
+    join = start.state_dict()["encode.join.weight"]
+    assert not torch.equal(trained["encode.join.weight"], join)
 
 
 def test_a_teacher_that_is_not_installed(
