@@ -4,6 +4,7 @@
     python benchmarks/pipeline.py --stage whole --minutes 1 60 600 --backend ckm gcr
     python benchmarks/pipeline.py --stage start              from the shell to an RTTM file
     python benchmarks/pipeline.py --stage help               from the shell to `diarize --help`
+    python benchmarks/pipeline.py --stage size --peer        MiB that are installed
     python benchmarks/pipeline.py --stage errors --peer --conversations FOLDER
 
 The peer is silero-vad, Resemblyzer and SpectralCluster as their own loaders and defaults have them,
@@ -56,10 +57,11 @@ PARTS = ("der", "missed_detection", "false_alarm", "confusion", "jer")
 
 
 def main() -> None:
-    stages = {"each": each, "whole": whole, "start": start, "help": help_screen, "errors": errors}
+    stages = {"each": each, "whole": whole, "start": start, "help": help_screen}
+    stages |= {"size": size, "errors": errors}
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--stage", choices=stages, default="each")
-    parser.add_argument("--peer", action="store_true", help="measure the peer too: each, errors")
+    parser.add_argument("--peer", action="store_true", help="the peer too: each, size, errors")
     parser.add_argument("--audio", type=Path, default=BUNDLED, help="what is repeated")
     parser.add_argument("--minutes", type=float, nargs="+", default=[60.0])
     parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
@@ -214,6 +216,19 @@ def help_screen(given: argparse.Namespace) -> bool:
     wall, _ = compare(commands, 15, HELP_LIMIT)
     print(f"heavy imports: {', '.join(sorted(heavy)) or 'none'}")
     return bool(heavy) or wall > HELP_LIMIT
+
+
+def size(given: argparse.Namespace) -> None:
+    """Print what is installed: with the wheel of an installation that is not editable."""
+    print("| | installed MiB | of it torch |\n|---|---|---|")
+    wanted: dict[str, tuple[str, Sequence[str]]] = {"ours": (sys.executable, ["diarize-sets"])}
+    if given.peer:
+        names = [name.partition("==")[0].partition("<")[0] for name in PEER if name != "torch"]
+        wanted["peer"] = str(given.python), names
+    for name, (python, distributions) in wanted.items():
+        command = [python, str(HERE / "pipeline_size.py"), *distributions]
+        found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        print(f"| {name} | {found['MiB']:.0f} | {found['torch']:.0f} |")
 
 
 def compare(commands: Mapping[str, Sequence[str]], rounds: int, limit: float) -> list[float]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from comparison import RATE, Figure, number, read
 
 from diarize import Diarizer
 from diarize.clustering import make
@@ -29,6 +30,7 @@ def draw_all(folder: Path) -> list[Path]:
     draw_idea(folder / "idea.svg")
     draw_waveforms(folder / "waveforms.svg")
     draw_conversation(folder)
+    draw_comparison(folder / "comparison.svg")
     return sorted(folder.glob("*.svg"))
 
 
@@ -98,6 +100,40 @@ def draw_conversation(folder: Path) -> None:
     truth = read_rttm(CONVERSATION.with_suffix(".rttm"))
     turns = {"conversation": diarizer.decode(embedded, found["ckm"])}
     plot_timeline(turns, folder / "timeline.svg", reference=truth)
+
+
+def draw_comparison(path: Path) -> None:
+    """Ours beside others (docs/comparison.tsv); what is published is hollow."""
+    from matplotlib.figure import Figure as Canvas
+
+    figures = read()
+    errors = [one for one in figures if one.unit == RATE]
+    hours = [one for one in figures if one.what.startswith("An hour")]
+    canvas = Canvas(figsize=(9, 0.28 * (len(errors) + len(hours)) + 1.4), layout="constrained")
+    shares = {"height_ratios": [len(errors), len(hours)]}
+    for axis, chosen, title in zip(
+        canvas.subplots(2, 1, gridspec_kw=shares),
+        (errors, hours),
+        ("diarization error rate, %", "seconds that an hour takes"),
+        strict=True,
+    ):
+        axis.barh(
+            [f"{one.what}: {one.system}" for one in chosen],
+            [one.value for one in chosen],
+            color=[_colour(one) if not one.source else "none" for one in chosen],
+            edgecolor=[_colour(one) for one in chosen],
+        )
+        for place, one in enumerate(chosen):
+            axis.annotate(f" {number(one)}", (one.value, place), va="center", fontsize=8)
+        axis.set_title(f"{title} (hollow: published)", loc="left", fontsize=10)
+        axis.tick_params(labelsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.invert_yaxis()
+    save_figure(canvas, path)
+
+
+def _colour(one: Figure) -> str:
+    return str(COLOURS[0] if one.system == "ours" else "#777777")
 
 
 if __name__ == "__main__":

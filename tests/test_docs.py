@@ -79,6 +79,18 @@ def test_every_link_leads_somewhere(name: str, repo_root: Path) -> None:
         assert target.startswith("http") or made or (DOCS / target).exists(), target
 
 
+def test_the_options_of_run_are_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", "--help"]) == 0
+    known = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+    rows = [line for line in text_of("options.md").splitlines() if line.startswith("| `-")]
+    assert len(rows) >= 20
+    for row in rows:
+        named = set(re.findall(r"--[a-z][a-z-]*", row.split(" | ")[0]))
+        assert named and named <= known, row
+    (backends,) = (row.split(" | ")[1] for row in rows if row.startswith("| `--backend"))
+    assert set(re.findall(r"`([a-z]+)`", backends)) == set(BACKENDS)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_exists(name: str, hooks: dict[str, Any]) -> None:
     known = set(re.findall(r"--[a-z][a-z-]*", hooks["commands_page"]())) | {"--help"}

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from diarize.cli import run_command
-from diarize.clustering import BACKENDS
 from diarize.formats import read_rttm
 
 from .pages import blocks, commands, expanded, furnish
@@ -65,20 +64,13 @@ def test_every_option_exists(readme: str, capsys: pytest.CaptureFixture[str]) ->
     for command in names:
         assert run_command([*command.split(), "--help"]) == 0
         known[command] = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
-    rows = [line.split(" | ")[0] for line in readme.splitlines() if line.startswith("| `-")]
-    assert len(rows) >= 5
-    for row in rows:
-        named = set(re.findall(r"--[a-z][a-z-]*", row))
-        assert named and named <= known["run"], row
     prose = re.sub(r"^```.*?^```", "", readme, flags=re.MULTILINE | re.DOTALL)
     mentioned = set(re.findall(r"`(--[a-z][a-z-]*)", prose))
     assert mentioned <= set.union(*known.values())
 
 
-def test_the_backends_are_those_that_there_are(readme: str) -> None:
-    (row,) = (line for line in readme.splitlines() if line.startswith("| `--backend"))
-    described = row.split(" | ")[1]
-    assert set(re.findall(r"`([a-z]+)`", described)) == set(BACKENDS)
+def test_it_is_read_in_one_go(readme: str) -> None:
+    assert len(readme.splitlines()) <= 150
 
 
 def test_every_link_leads_somewhere(readme: str, repo_root: Path) -> None:

@@ -28,6 +28,10 @@ _PREROLL = 1.0  # seconds decoded before what is wanted: codecs need some to set
 # Demuxers that read a duration; others guess one from the bit rate, or look at the last packets.
 _WITH_DURATION = {"mov", "matroska", "flv", "asf", "wav", "aiff", "caf", "flac", "wv", "ape", "tta"}
 
+# Tags may be in any encoding and stop nobody; PyAV 19 sees to that by itself, without an option.
+_OLD = int(av.__version__.partition(".")[0]) < 19
+_TAGS: dict[str, Any] = {"metadata_errors": "replace"} if _OLD else {}
+
 
 class ContainerDecoder:
     """The first sound track of a file, its times counted from the start of the file."""
@@ -155,7 +159,7 @@ class ContainerDecoder:
     def _open(self) -> Iterator[Any]:
         with self._source.open() as view:
             try:
-                container = av.open(view, format=self._demuxer, metadata_errors="replace")
+                container = av.open(view, format=self._demuxer, **_TAGS)
             except av.error.FFmpegError as error:
                 raise InputError(f"{self._source.label}: is damaged or cut off") from error
             with container:

@@ -13,7 +13,8 @@ def report(
     turns: Path = argument(
         ...,
         "TURNS",
-        "Its turns: RTTM, or another format that its ending tells; JSON has how sure each turn is.",
+        "Its turns: RTTM, or another format that its ending tells; JSON has how sure each turn and "
+        "the number of speakers is.",
     ),
     out: Path = option(..., "FILE.html", "The page."),
     reference: Path | None = option(None, "FILE.rttm", "True turns: errors are marked by kind."),
@@ -23,9 +24,12 @@ def report(
     It is one file that opens without a network. Recordings of up to two hours are in it; a longer
     one is opened from disk in the page.
     """
+    import numpy as np
+
     from diarize.audio import open_recording
     from diarize.batch.told import Turns
     from diarize.formats import format_of, read_turns
+    from diarize.formats.json import read_known
     from diarize.formats.turns import annotated
     from diarize.report.html import require_page, write_page
     from diarize.storage.files import refuse_recording
@@ -33,10 +37,20 @@ def report(
     refuse_recording(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
-    found = read_turns(turns, format_of(turns) or "rttm")
+    format_ = format_of(turns) or "rttm"
+    found = read_turns(turns, format_)
     if recording.uri not in found and len(found) != 1:
         raise InputError(f"{turns}: no turns of {recording.uri}")
     own = found.get(recording.uri) or next(iter(found.values()))
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio]).of(recording.uri)
-    write_page(out, recording, annotation, confidence=confidence, reference=truth)
+    number, several = read_known(turns) if format_ == "json" else ({}, [])
+    write_page(
+        out,
+        recording,
+        annotation,
+        confidence=confidence,
+        reference=truth,
+        number=number,
+        several=np.array(several).reshape(-1, 2),
+    )

@@ -78,12 +78,8 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
     Raises:
         InputError: the file cannot be read, is no JSON, or holds no turns.
     """
-    name, text = read_text(source)
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
-    found = content.get("turns") if isinstance(content, dict) else None
+    name, content = _read(source)
+    found = content.get("turns")
     if not isinstance(found, list):
         raise InputError(f"{name}: no list 'turns' in this file")
     turns = []
@@ -93,6 +89,38 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
         except ValueError as error:
             raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
     return {token(content.get("uri") or stem_of(name)): turns}
+
+
+def read_known(source: Source) -> tuple[dict[int, float], list[tuple[float, float]]]:
+    """What a file of `json_text` says beside the turns: `number`, and begin and end of `several`.
+
+    Raises:
+        InputError: the file cannot be read, is no JSON, or what it says has another form.
+    """
+    name, content = _read(source)
+    key = "number"
+    try:
+        number = {
+            int(n): min(_number(chance, f"the probability of {n}"), 1.0)
+            for n, chance in dict(content.get(key) or {}).items()
+        }
+        key = "several"
+        several = [
+            (_number(part["start"], "start"), _number(part["end"], "end"))
+            for part in content.get(key) or []
+        ]
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(f"{name}: '{key}' is not as it is written: {error}") from None
+    return number, several
+
+
+def _read(source: Source) -> tuple[str, dict[str, Any]]:
+    name, text = read_text(source)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON ({error})") from error
+    return name, content if isinstance(content, dict) else {}
 
 
 def _turn(fields: Any) -> Turn:

@@ -1,3 +1,3 @@
 """The version, which results and caches carry."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

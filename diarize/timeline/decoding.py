@@ -18,7 +18,7 @@ from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
-from diarize.timeline.turns import Turn, name_turns, turns
+from diarize.timeline.turns import Turn, in_scraps, name_turns, turns
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -86,7 +86,10 @@ def decode(
     else:
         path, costs = _rounds(trellis, speakers, options, everybody)
         sets, cells = trellis.states[path], move_borders(trellis, costs, path)
-    found = turns(cells, sets, options, least, trellis.settled, speakers.largest)
+    bounds = options, least, trellis.settled, speakers.largest
+    found = turns(cells, sets, *bounds)
+    if everybody and speakers.told is None and (nobody := in_scraps(found, least)):
+        found = turns(cells, sets, *bounds, nobody)
     return Decoded(found, name_turns(found), trellis, sets, speakers)
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float64
 
 from diarize.sets import SpeakerSets
 from diarize.timeline.trellis import TimelineOptions
+from diarize.voices.vectors import SHORTEST
 
 if TYPE_CHECKING:
     from pyannote.core import Timeline
@@ -24,6 +25,7 @@ def turns(
     least: int = 0,
     settled: Bool[np.ndarray, "n"] | None = None,
     most: int | None = None,
+    nobody: Sequence[int] = (),
 ) -> list[Turn]:
     """Join cells into turns.
 
@@ -34,12 +36,15 @@ def turns(
         least: so many speakers keep a turn, however short their turns are.
         settled: in which cells everybody keeps a turn; None: in none.
         most: a gap in which so many others speak is not closed; None: any is.
+        nobody: speakers who are none; what they hold alone is a neighbour's, or nobody's.
 
     Returns:
         Begin, end, speaker of each turn, sorted by begin, then speaker. At no instant there are
         more than `most`, or than the cell's set holds.
     """
-    membership = _without_crumbs(cells, sets.membership, options.min_turn, least, most)
+    shortest = np.full(sets.membership.shape[1], options.min_turn)
+    shortest[list(nobody)] = np.inf
+    membership = _without_crumbs(cells, sets.membership, shortest, least, most)
     if settled is not None:
         membership[settled] = sets.membership[settled]
     closed = _closed_gaps(cells, membership, options.min_gap, most)
@@ -85,11 +90,11 @@ def _closed_gaps(
 def _without_crumbs(
     cells: Float64[np.ndarray, "n 2"],
     membership: np.ndarray,
-    shortest: float,
+    shortest: Float64[np.ndarray, " k"],
     least: int,
     most: int | None,
 ) -> np.ndarray:
-    """Take speakers out of runs shorter than `shortest`; a neighbour gets what nobody holds.
+    """Take each speaker out of runs shorter than `shortest`; a neighbour gets what nobody holds.
 
     A neighbour of more than `most` speakers, which only a person asks for, goes on nowhere. A
     speaker who has no other runs keeps the longest, where fewer than `least` would be left.
@@ -110,7 +115,7 @@ def _without_crumbs(
         length = np.bincount(run[rows], (cells[rows, 1] - cells[rows, 0]))
         longest[speaker] = length.max()
         longest_run[speaker] = rows[run[rows] == length.argmax()]
-        short = rows[length[run[rows]] < shortest - 1e-9]
+        short = rows[length[run[rows]] < shortest[speaker] - 1e-9]
         kept[short, speaker] = False
     left_out = np.flatnonzero(membership.any(axis=0) & ~kept.any(axis=0))
     missing = max(0, least - int(kept.any(axis=0).sum()))
@@ -129,8 +134,22 @@ def _without_crumbs(
         if not kept[row].any() and row + 1 < n and touching[row + 1] and gives(row + 1):
             kept[row] = kept[row + 1]
     still = membership.any(axis=1) & ~kept.any(axis=1)
-    kept[still] = membership[still]  # a region that is all crumbs stays as it was heard
+    # A region that is all crumbs stays as it was heard.
+    kept[still] = membership[still] & np.isfinite(shortest)
     return kept
+
+
+def in_scraps(found: Sequence[Turn], least: int = 0) -> list[int]:
+    """Speakers of whom no turn is as long as something is known of a voice, where others have such.
+
+    So many as `least` asks for stay, those with the longest turns.
+    """
+    longest: dict[int, float] = {}
+    for begin, end, speaker in found:
+        longest[speaker] = max(longest.get(speaker, 0.0), end - begin)
+    order = sorted(longest, key=lambda speaker: -longest[speaker])
+    some = any(seconds >= SHORTEST for seconds in longest.values())
+    return [who for who in order[least:] if some and longest[who] < SHORTEST]
 
 
 def name_turns(found: Sequence[Turn]) -> dict[int, str]:

@@ -197,7 +197,7 @@ def possible(number: Mapping[int, float], found: int) -> tuple[int, int]:
     """
     low = high = found
     enough = min(SURE, sum(number.values())) - 1e-9  # less rounding
-    while sum(number.get(n, 0.0) for n in range(low, high + 1)) < enough:
+    while sum(p for n, p in number.items() if low <= n <= high) < enough:
         below = max((n for n in number if n < low), default=None)
         above = min((n for n in number if n > high), default=None)
         if above is None or (below is not None and number[below] >= number[above]):

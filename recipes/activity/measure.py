@@ -1,10 +1,11 @@
-"""What is heard, against the truth: python measure.py (heard|whole) [--weights FILE] FOLDER...
+"""What is heard, against the truth: python measure.py (heard|whole|sure) [--weights FILE] FOLDER...
 
 A folder holds recordings with an RTTM file of the same name beside each. `heard` prints what the
 network and silero-vad hear: of speech, of overlap, of how many speak. silero-vad has the threshold
 that is best for each folder; the network has its own. `whole` prints the diarization error rate of
-the whole pipeline with either (no collar, overlap scored). --weights: a trained network, in place
-of the one that ships.
+the whole pipeline with either (no collar, overlap scored). `sure`, which needs no truth, prints for
+each recording how probable speech is, on average, where it is found. --weights: a trained network,
+in place of the one that ships.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from diarize import Diarizer
 from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
-from diarize.activity.level import as_chunks
+from diarize.activity.level import CHUNK, as_chunks
 from diarize.activity.network import DEFAULT_COUNTER
 from diarize.activity.silero import SileroNetwork
-from diarize.audio import open_recording
+from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError
 from diarize.formats.rttm import load_annotations
 from diarize.mixing.speech import audio_files
@@ -158,14 +159,36 @@ def of_whole(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]
             yield [folder.name, name, *errors(total, *parts)]
 
 
+def of_sure(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
+    """Seconds found in each recording, and how sure the network and silero-vad are of them."""
+    network, silero = NetworkActivity(model=weights), SileroNetwork()
+    for path in (path for folder in folders for path in audio_files(folder)):
+        recording = open_recording(path)
+        heard, gain = network(recording), np.float32(measure_gain(recording))
+        assert heard.voices is not None
+        sound = np.concatenate(list(recording.blocks())) * gain
+        sure = {
+            "network": (INSTANT, 1 - heard.voices.probabilities[:, 0]),
+            "silero-vad": (CHUNK / SAMPLE_RATE, silero(as_chunks(sound))),
+        }
+        seconds = float(np.diff(heard.regions).sum())
+        for name, (step, probable) in sure.items():
+            middles = (np.arange(len(probable)) + 0.5) * step  # (n,)
+            begun, ended = (np.searchsorted(edges, middles, "right") for edges in heard.regions.T)
+            inside = probable[begun > ended]
+            mean = f"{inside.mean():.2f}" if len(inside) else ""
+            yield [path.stem, name, f"{seconds:.1f} of {recording.duration:.0f}", mean]
+
+
 TABLES = {
+    "sure": (("seconds of speech", "mean probability there"), of_sure),
     "heard": (("missed + false speech", "overlap: P, R, AP", "count error"), of_heard),
     "whole": (("DER", "missed", "false alarm", "confusion", "count error"), of_whole),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print one of the two tables."""
+    """Print one of the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=TABLES)
     parser.add_argument("folders", type=Path, nargs="+")

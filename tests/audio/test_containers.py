@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,12 @@ def test_a_film_without_sound(tmp_path: Path) -> None:
 def test_heads_without_a_body_are_refused(head: bytes) -> None:
     with pytest.raises(InputError, match=r"^audio: "):
         read(io.BytesIO(head + bytes(500)))
+
+
+@pytest.mark.parametrize("version", ["18.1.0", "19.0.2"])
+def test_tags_of_any_encoding_are_asked_for_where_pyav_has_the_option(
+    monkeypatch: pytest.MonkeyPatch, repo_root: Path, version: str
+) -> None:
+    monkeypatch.setattr(av, "__version__", version)
+    asked = runpy.run_path(str(repo_root / "diarize" / "audio" / "containers.py"))["_TAGS"]
+    assert asked == ({"metadata_errors": "replace"} if version < "19" else {})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,32 @@ def test_json_says_how_sure_a_turn_is(cli: Cli, talk: Path, tmp_path: Path) -> N
     turns.write_text('{"turns": [{"start": 1, "end": 2, "speaker": "S0", "confidence": 0.625}]}')
     assert cli("report", talk, turns, "--out", page).status == 0
     assert '"turns":[[1.0,2.0,0,0.625]]' in page.read_text(encoding="utf-8")
+
+
+def test_json_says_how_sure_the_number_is(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    turns, page = tmp_path / "talk.json", tmp_path / "talk.html"
+    content = {
+        "turns": [{"start": 1, "end": 2, "speaker": "S0"}],
+        "number": {"1": 0.625, "2": 0.375},
+        "several": [{"start": 1.5, "end": 1.75}],
+    }
+    turns.write_text(json.dumps(content))
+    assert cli("report", talk, turns, "--out", page).status == 0
+    text = page.read_text(encoding="utf-8")
+    assert '"number":[[1,0.625],[2,0.375]]' in text and '"possible":[1,2]' in text
+    assert '"several":[[1.5,1.75]]' in text
+
+
+@pytest.mark.parametrize(
+    "part", [{"number": [1]}, {"number": {"a": 1}}, {"number": {"1": "b"}}, {"several": [[1, 2]]}]
+)
+def test_json_of_another_form_is_refused(
+    cli: Cli, talk: Path, tmp_path: Path, part: dict[str, Any]
+) -> None:
+    turns = tmp_path / "talk.json"
+    turns.write_text(json.dumps({"turns": [], **part}))
+    (key,) = part
+    cli("report", talk, turns, "--out", tmp_path / "x.html").assert_refused(f"talk.json: '{key}'")
 
 
 @pytest.mark.parametrize(

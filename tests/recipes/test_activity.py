@@ -86,3 +86,13 @@ def test_what_is_missing(repo_root: Path, tmp_path: Path, options: list[str], re
     assert (done.returncode, done.stdout) == (2, "")
     assert reason in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_how_sure_what_is_found_is(measure: ModuleType, talk: Path, recordings: Path) -> None:
+    rows = list(measure.of_sure([talk.parent], measure.DEFAULT_COUNTER))
+    assert [row[:2] for row in rows] == [["talk", "network"], ["talk", "silero-vad"]]
+    for _, _, seconds, mean in rows:
+        assert 8 < float(seconds.split()[0]) < 12
+        assert float(mean) > 0.8
+    noise = next(iter(measure.of_sure([recordings], measure.DEFAULT_COUNTER)))
+    assert noise == ["a", "network", "0.0 of 4", ""]

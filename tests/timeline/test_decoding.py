@@ -74,3 +74,14 @@ def test_sets_that_are_told_are_not_looked_for(conversation):
     assert [annotation[track] for track in found.tracks] == [
         "SPEAKER_00", "SPEAKER_01", "SPEAKER_00"
     ]  # fmt: skip
+
+
+def test_who_is_heard_only_in_scraps_is_nobody(conversation):
+    """As long as nobody has said that there are so many."""
+    vectors, cells, _ = conversation
+    vectors[[10, 50]] = np.eye(16)[5]  # a fifth of a second each
+    speakers = Speakers(np.eye(16)[[0, 1, 5]], lambda places, sets: sets @ places, 1)
+    options = TimelineOptions(switch=0.0)
+    trellis = Trellis.of(cells, vectors, speakers.sets(), None, options)
+    assert len(decode(trellis, speakers, options).names) == 2
+    assert len(decode(trellis, speakers, options, least=3).names) == 3

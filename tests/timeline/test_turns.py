@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
-from diarize.timeline.turns import name_turns, turns
+from diarize.timeline.turns import in_scraps, name_turns, turns
 
 
 def cells(n: int, step: float = 0.5) -> np.ndarray:
@@ -166,3 +166,22 @@ def test_speakers_are_named_by_first_appearance() -> None:
         7: "SPEAKER_00",
         2: "SPEAKER_01",
     }
+
+
+def test_who_is_heard_only_in_scraps_is_told():
+    found = [(0.0, 3.0, 0), (3.0, 3.3, 1), (4.0, 6.0, 0), (6.0, 6.2, 1), (7.0, 7.6, 2)]
+    assert in_scraps(found) == [1]
+    assert in_scraps(found, least=2) == [1]
+    assert in_scraps(found, least=3) == []
+    assert in_scraps([(0.0, 0.3, 0), (1.0, 1.2, 1)]) == []  # there is no more of anybody
+    assert in_scraps([]) == []
+
+
+def test_what_nobody_says_is_a_neighbours_or_nobodys():
+    sets = SpeakerSets.from_lists([[0]] * 5 + [[1]] * 2 + [[0]] * 3 + [[1]] * 2, n_speakers=2)
+    where = cells(12, 0.1)
+    where[10:] += 1.0  # a region of its own
+    options = TimelineOptions(min_turn=0.0, min_gap=0.0)
+    assert len(turns(where, sets, options)) == 4
+    (found,) = turns(where, sets, options, nobody=[1])
+    assert found == (0.0, 1.0, 0)

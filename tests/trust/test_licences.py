@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 PAGE = Path(__file__).parents[2] / "THIRD_PARTY.md"
-EXTRAS = ("", "av", "dask", "microphone", "onnx", "plot", "torchaudio")
+EXTRAS = ("", "av", "dask", "microphone", "onnx", "plot", "rooms", "serve", "torchaudio")
 ALLOWED = re.compile(
     r"(Apache-2\.0|BSD-[23]-Clause|0BSD|BSL-1\.0|MIT(-0)?|ISC|PSF-2\.0|MPL-2\.0|LGPL-2\.1-or-later|Zlib|HPND|"
     r"CC0-1\.0|MIT-CMU|LLVM-exception)"
@@ -45,6 +45,14 @@ def listed() -> dict[str, str]:
     """Licence by name of the library, as the page has them."""
     table = PAGE.read_text("utf-8").partition("# Libraries installed beside it")[2]
     return dict(re.findall(r"^\| ([\w.-]+) \| ([^|]+?) \|$", table, flags=re.M))
+
+
+def test_extras_are_listed_or_named() -> None:
+    """An extra of the package is in the table, or said to bring something else; tools are not."""
+    extras = set(distribution("diarize-sets").metadata.get_all("Provides-Extra") or ())
+    others = extras - {*EXTRAS, "train", "test", "docs", "fuzz", "dev"}
+    prose = PAGE.read_text("utf-8")
+    assert all(f"`{extra}`" in prose for extra in others), others
 
 
 def test_every_library_is_listed() -> None:

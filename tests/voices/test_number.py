@@ -95,6 +95,7 @@ def test_the_possible_numbers_are_no_more_than_needed() -> None:
     assert possible({3: 0.2, 4: 0.6, 5: 0.2}, 4) == (3, 5)
     assert possible({2: 0.95, 5: 0.05}, 4) == (2, 4)
     assert possible({}, 4) == (4, 4)
+    assert possible({1: 0.5, 10**12: 0.5}, 1) == (1, 10**12)  # of a file; no number is walked over
 
 
 def voice(rng: np.random.Generator, direction: int, spread: float, n: int = 60) -> np.ndarray:
