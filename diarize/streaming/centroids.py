@@ -21,7 +21,7 @@ from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.streaming.voices import MOST_STATES, Voices
 
-EVERY = 3  # windows, 0.6 s, from one look at how many speakers there are to the next
+EVERY = 2  # windows, 0.4 s, from one look at how many speakers there are to the next
 SEEDS = 3  # windows that are tried as a new speaker's first centroid
 SCREEN = 0.25  # share of what a speaker costs that his first window must gain by itself
 APART = 0.5  # squared distance that these have from one another
@@ -39,7 +39,7 @@ class CentroidOptions:
         memory: windows that are remembered, of a fifth of a second each.
     """
 
-    count_penalty: float = 1.0
+    count_penalty: float = 0.85
     memory: int = 1000
 
     def __post_init__(self) -> None:
