@@ -68,6 +68,12 @@ class Scatter:
         if self.alike is not None and not -1 <= self.alike <= 1:
             raise ValueError(f"alike is a cosine, got {self.alike}")
 
+    def denser(self, times: float) -> Scatter:
+        """As it is of windows of which so many times as many lie in the same time."""
+        most = None if self.most_rows is None else round(self.most_rows * times)
+        rows = self.rows_per_observation * times
+        return replace(self, rows_per_observation=rows, most_rows=most)
+
     def within(self, narrow: bool) -> Scatter:
         """As it is in a narrow band, like a telephone's, where near centroids may be two voices."""
         return replace(self, alike=None) if narrow else self

@@ -29,3 +29,11 @@ def test_alike_is_a_cosine() -> None:
     for value in (1.5, float("nan")):
         with pytest.raises(ValueError, match="alike is a cosine"):
             Scatter(0.4, 3.0, alike=value)
+
+
+def test_windows_that_lie_denser_say_as_much_in_the_same_time() -> None:
+    known = Scatter(0.4, 3.0, rows_per_observation=3.0, most_rows=400, alike=0.8)
+    denser = known.denser(2.5)
+    assert denser.rows_per_observation == 7.5 and denser.most_rows == 1000
+    assert (denser.variance, denser.dimension, denser.alike) == (0.4, 3.0, 0.8)
+    assert Scatter(0.4, 3.0).denser(2.0).most_rows is None

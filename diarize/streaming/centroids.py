@@ -21,7 +21,7 @@ from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.streaming.voices import MOST_STATES, Voices
 
-EVERY = 2  # windows, a second, from one look at how many speakers there are to the next
+EVERY = 2  # windows, 0.4 s, from one look at how many speakers there are to the next
 SEEDS = 3  # windows that are tried as a new speaker's first centroid
 SCREEN = 0.25  # share of what a speaker costs that his first window must gain by itself
 APART = 0.5  # squared distance that these have from one another
@@ -36,11 +36,11 @@ class CentroidOptions:
     Attributes:
         count_penalty: factor on the evidence that a speaker must bring; below 1 speakers are born
             earlier, and more of them in error.
-        memory: windows that are remembered, of half a second each.
+        memory: windows that are remembered, of a fifth of a second each.
     """
 
     count_penalty: float = 0.85
-    memory: int = 400
+    memory: int = 1000
 
     def __post_init__(self) -> None:
         if not 0 < self.count_penalty < np.inf:
@@ -56,13 +56,16 @@ class LiveCentroids:
         dimension: of the vectors.
         max_set_size: size of the largest set that is looked for.
         compose: g.
-        scatter: how vectors of one speaker scatter.
+        scatter: how vectors of one speaker scatter, at the distance at which these windows lie.
         most: speakers at a time; None: as many as can be decoded among.
         options: of this way.
 
     Attributes:
-        became: of two speakers that turned out to be one, whom the one that went became.
+        became: of two speakers that turned out to be one, whom the one that came later became.
     """
+
+    fine = True
+    """Short windows hold one voice where turns are short, and tell soonest of somebody new."""
 
     def __init__(
         self,
@@ -153,9 +156,12 @@ class LiveCentroids:
             return
         held = self._composer(k).sets[now.labels[0]][:, gone]  # (n,)
         after = self._composer(k - 1).sets[tried.labels[gone][held]].sum(axis=0)  # (k - 1,)
-        left = [number for j, number in enumerate(self._ids) if j != gone]
-        self.became[self._ids[gone]] = left[int(after.argmax())]
-        self._ids, self._centroids = left, tried.centroids[gone]
+        number = self._ids.pop(gone)
+        other = int(after.argmax())
+        # Most was said, mostly, under the name that was first.
+        self._ids[other], late = sorted((number, self._ids[other]))
+        self.became[late] = self._ids[other]
+        self._centroids = tried.centroids[gone]
 
     def _fit(self, centroids: Float64[np.ndarray, "r k p"], steps: int) -> Fitted:
         """Move r times k centroids so many steps, each for itself."""

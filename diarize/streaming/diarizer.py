@@ -17,16 +17,15 @@ from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.audio.bandwidth import Bandwidth
 from diarize.errors import InputError
-from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
-from diarize.streaming.history import Said
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.live import make_live
+from diarize.streaming.said import Said
 from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn, annotation_of
-from diarize.streaming.windows import Cell, Frames, Lane, embed
+from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
 
@@ -112,37 +111,28 @@ class StreamingDiarizer:
         self.device = pick_device(device)
         self._model = load_encoder(model, self.device)
         known = self._model.knowledge
-        step, fine_step = known.step, known.fine_step
         delay = resampling_delay(self._intake.rate)
         easily, at_most = time_to_hear(latency, delay)
-        self._activity = hear_live(
-            activity or NetworkActivity(), easily - fine_step, at_most - fine_step
-        )
-        self._timing = plan(latency, delay, self._activity.slowness + fine_step)
-        self._coarse = Lane(known.window, step, known=step / 2)
-        self._fine = Lane(known.fine_window, fine_step, known=fine_step)
-        heard = self._timing.delay + known.window + 2 * step + 1
-        self._frames = Frames(heard, self._model.rows)
-        common = {"max_set_size": max_set_size, "compose": self._model.compose}
-        dimension = self._model.dim
-        self._live = make_live(
-            live,
-            dimension,
-            common | {"scatter": known.scatter},
-            n_speakers or max_speakers,
-            dict(params or {}),
-        )
-        self._decoder = LiveDecoder(dimension, max_set_size, options)
+        fine = known.fine_step
+        self._activity = hear_live(activity or NetworkActivity(), easily - fine, at_most - fine)
+        self._timing = plan(latency, delay, self._activity.slowness + fine)
+        self._windows = LiveWindows(self._model, self._timing.delay)
+        most = n_speakers or max_speakers
+        self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
+        self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
         self._hindsight = Hindsight(
             refine_backend,
-            common | {"random_state": seed},
+            {
+                "max_set_size": max_set_size,
+                "compose": self._model.compose,
+                "random_state": seed,
+            },
             {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
             options,
             known.scatter,
-            dimension,
+            self._model.dim,
             refine,
         )
-        self._names: dict[int, str] = {}
         self._knows = False  # of a speaker
         self._ended = False
         self._annotation: Annotation | None = None
@@ -221,9 +211,9 @@ class StreamingDiarizer:
         with one_thread():
             if len(rest):
                 self._count(self._activity.push(as_chunks(rest)))
-                self._frames.push(rest)
+                self._windows.push(rest)
             self._count(self._activity.finish(self._heard / SAMPLE_RATE))
-            self._frames.finish()
+            self._windows.finish()
             return said + self._say(math.inf)
 
     def finish(self) -> Annotation:
@@ -241,48 +231,26 @@ class StreamingDiarizer:
     @property
     def merged(self) -> dict[str, str]:
         """Live names that turned out to be one with another, and that one's."""
-        found = {}
-        became = self._live.became
-        for number, name in self._names.items():
-            last = number
-            while last in became:
-                last = became[last]
-            if last != number and last in self._names:
-                found[name] = self._names[last]
-        return found
+        return self.said.merged(self._live.became)
 
     def live(self) -> Annotation:
         """What was said live, as turns; two names that became one are one."""
-        merged = self.merged
-        now = ((b, e, {merged.get(name, name) for name in who}) for b, e, who in self.said.turns)
-        return annotation_of(now, self.uri)
+        return self.said.annotation(self.uri, self.merged)
 
     def speaker_map(self) -> dict[str, str | None]:
         """Of each live speaker, the final one that shares most time with it; None: none does."""
-        return {
-            name: max(times, key=lambda other: (times[other], other), default=None)
-            for name, times in self._shared().items()
-        }
+        return self.said.nearest(self._final())
 
     def _final(self) -> Annotation:
         """What is settled so far, as turns."""
         return annotation_of((turn[:3] for turn in self.settled), self.uri)
-
-    def _shared(self) -> dict[str, dict[str, float]]:
-        """Seconds that each live speaker shares with each settled one, where there are any."""
-        live, final = annotation_of(self.said.turns, self.uri), self._final()
-        seconds = decompose(live, final).shared_time() / TICKS_PER_SECOND  # (live, final)
-        return {
-            name: {other: time for other, time in zip(final.labels(), row, strict=True) if time}
-            for name, row in zip(live.labels(), seconds.tolist(), strict=True)
-        }
 
     def _hear(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
         """Work on a hop of whole chunks."""
         self._listen(piece)
         with one_thread():
             self._count(self._activity.push(as_chunks(piece)))
-            self._frames.push(piece)
+            self._windows.push(piece)
             heard = self._heard / SAMPLE_RATE
             due = heard - self._timing.delay
             said = self._say(due + self._timing.piece if self.decided < due else self.decided)
@@ -308,46 +276,19 @@ class StreamingDiarizer:
     def _say(self, until: float) -> list[Turn]:
         """Embed what can be embedded, and decide up to a time."""
         self._embed(until)
-        found = self._decoder.decide(min(until, self._fine.laid(self._activity.regions.sure)))
-        said = []
-        for begin, end, ids in found:
-            for cluster in sorted(ids):
-                self._names.setdefault(cluster, f"LIVE_{len(self._names):02d}")
-            speakers = tuple(sorted(self._names[cluster] for cluster in ids))
-            self.said.add(begin, end, speakers)
-            said.append(Turn(begin, end, speakers, False))
-        return said
+        until = min(until, self._windows.laid(self._activity.regions.sure))
+        return [self.said.say(*stretch) for stretch in self._decoder.decide(until)]
 
     def _embed(self, due: float) -> None:
-        """Embed the windows that are complete, or can wait no longer, in one go."""
-        regions, lanes = self._activity.regions, (self._coarse, self._fine)
-        regions.found = [
-            region
-            for region in regions.found
-            if not all([lane.place(region, regions.sure) for lane in lanes])
-        ]
-        until = self._frames.until
-        ready = [lane.ready(until, due) for lane in lanes]
-        if not any(ready):
-            return
-        windows = [
-            lane.window(cell, until)
-            for lane, cells in zip(lanes, ready, strict=True)
-            for cell in cells
-        ]
-        vectors = embed(self._model, self._frames.cut(windows))
-        coarse, fine = np.split(vectors, [len(ready[0])])
-        if len(coarse):
-            self._hindsight.coarse.add(_times(ready[0]), coarse)
-        elif not self._knows:
-            coarse = fine[:1]
-        if len(coarse):
-            self._live.take(coarse)
+        """Embed what is complete, or can wait no longer, and learn from it who can be heard."""
+        coarse, fine = self._windows.embed(self._activity.regions, due)
+        self._hindsight.coarse.add(coarse.cells, coarse.vectors)
+        self._hindsight.fine.add(fine.cells, fine.vectors)
+        rows = (fine if self._live.fine else coarse).vectors
+        if not len(rows) and not self._knows:
+            rows = fine.vectors[:1]
+        if len(rows):
+            self._live.take(rows)
             self._decoder.know(self._live.heard())
             self._knows = True
-        self._hindsight.fine.add(_times(ready[1]), fine)
-        self._decoder.add(_times(ready[1]), fine)
-
-
-def _times(cells: list[Cell]) -> Any:
-    return np.array([(cell.begin, cell.end) for cell in cells], np.float64).reshape(-1, 2)
+        self._decoder.add(fine.cells, fine.vectors)

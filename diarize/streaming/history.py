@@ -1,4 +1,4 @@
-"""What a stream leaves behind: vectors and counts on disk, and turns as they were said."""
+"""What a stream leaves behind on disk: vectors and counts."""
 
 from __future__ import annotations
 
@@ -85,19 +85,3 @@ class CountSpool(Records):
             return None
         first = min(int(max(0.0, begin) / INSTANT), len(self))
         return VoiceCounts(first * INSTANT, self.between(first).astype(np.float32))
-
-
-class Said:
-    """Turns that were said, those that went on joined to one."""
-
-    def __init__(self) -> None:
-        self.turns: list[tuple[float, float, tuple[str, ...]]] = []
-
-    def add(self, begin: float, end: float, speakers: tuple[str, ...]) -> None:
-        """Add a stretch that does not begin before the end of the last one."""
-        if self.turns:
-            last = self.turns[-1]
-            if last[2] == speakers and begin - last[1] <= 1e-9:
-                self.turns[-1] = (last[0], end, last[2])
-                return
-        self.turns.append((begin, end, speakers))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from diarize.embedding.encoder import SpeakerEncoder
 from diarize.errors import InputError
 from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 from diarize.streaming.voices import LiveClustering, LiveLinks
@@ -13,8 +14,8 @@ from diarize.streaming.voices import LiveClustering, LiveLinks
 
 def make_live(
     name: str,
-    dimension: int,
-    common: Mapping[str, Any],
+    model: SpeakerEncoder,
+    max_set_size: int,
     most: int | None,
     params: Mapping[str, Any],
 ) -> LiveClustering:
@@ -23,12 +24,21 @@ def make_live(
     Raises:
         InputError: there is no such way, or it has no such option.
     """
+    known = model.knowledge
     if name == "links":
-        return LiveLinks(dimension, **common, **params)
+        return LiveLinks(
+            model.dim,
+            max_set_size=max_set_size,
+            compose=model.compose,
+            scatter=known.scatter,
+            **params,
+        )
     if name != "ckm":
         raise InputError(f"live {name}: not one of ckm, links")
-    known = [field.name for field in fields(CentroidOptions)]
+    options = [field.name for field in fields(CentroidOptions)]
     for option in params:
-        if option not in known:
-            raise InputError(f"live ckm has no option {option!r}; it has {', '.join(known)}")
-    return LiveCentroids(dimension, **common, most=most, options=CentroidOptions(**params))
+        if option not in options:
+            raise InputError(f"live ckm has no option {option!r}; it has {', '.join(options)}")
+    scatter = known.scatter.denser(known.step / known.fine_step)
+    chosen = CentroidOptions(**params)
+    return LiveCentroids(model.dim, max_set_size, model.compose, scatter, most, chosen)

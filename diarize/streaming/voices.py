@@ -35,7 +35,13 @@ class Voices:
 
 @runtime_checkable
 class LiveClustering(Protocol):
-    """Finds speakers while windows come."""
+    """Finds speakers while windows come.
+
+    Attributes:
+        fine: whether it takes the windows that are decoded; False: those that hindsight clusters.
+    """
+
+    fine: bool
 
     @property
     def became(self) -> Mapping[int, int]:
@@ -55,6 +61,8 @@ class LiveLinks:
         dimension: of the vectors.
         options: of `links`, g and the size of sets among them.
     """
+
+    fine = False
 
     def __init__(self, dimension: int, **options: Any) -> None:
         self._links: Links = make("links", **options)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Float64
 
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows, SpeakerEncoder
 from diarize.embedding.windows import Batches
 from diarize.features import STEP
-from diarize.streaming.speech import Region
+from diarize.streaming.speech import Region, Regions
 
 EPSILON = 1e-9  # seconds
 SHORTEST_CELL = 0.01  # seconds
@@ -150,3 +150,72 @@ def embed(
         for row, frames in enumerate(windows):
             batches.add(row, frames)
     return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """Windows with their vectors.
+
+    Attributes:
+        cells: for which they speak, seconds.
+        vectors: of unit length.
+    """
+
+    cells: Float64[np.ndarray, "n 2"]
+    vectors: Float32[np.ndarray, "n p"]
+
+
+class LiveWindows:
+    """Sound and regions of speech to vectors.
+
+    Args:
+        model: embeds, and knows how its windows lie.
+        delay: seconds after which a window can wait no longer.
+    """
+
+    def __init__(self, model: SpeakerEncoder, delay: float) -> None:
+        known = model.knowledge
+        self._model = model
+        self._coarse = Lane(known.window, known.step, known=known.step / 2)
+        self._fine = Lane(known.fine_window, known.fine_step, known=known.fine_step)
+        self._frames = Frames(delay + known.window + 2 * known.step + 1, model.rows)
+
+    def push(self, samples: Float32[np.ndarray, "samples"]) -> None:
+        """Take in the samples that follow those of the last call."""
+        self._frames.push(samples)
+
+    def finish(self) -> None:
+        """There is no more sound."""
+        self._frames.finish()
+
+    def laid(self, sure: float) -> float:
+        """Seconds up to which there are fine cells wherever there is speech."""
+        return self._fine.laid(sure)
+
+    def embed(self, regions: Regions, due: float) -> tuple[Embedded, Embedded]:
+        """Embed the windows that are complete, or can wait no longer, in one go.
+
+        Args:
+            regions: of speech; those that are over, and have their cells, are taken out.
+            due: cells that begin before this cannot wait.
+
+        Returns:
+            The windows that are clustered, and those that are decoded.
+        """
+        lanes = (self._coarse, self._fine)
+        regions.found = [
+            region
+            for region in regions.found
+            if not all([lane.place(region, regions.sure) for lane in lanes])
+        ]
+        until = self._frames.until
+        coarse, fine = (lane.ready(until, due) for lane in lanes)
+        windows = [self._coarse.window(cell, until) for cell in coarse]
+        windows += [self._fine.window(cell, until) for cell in fine]
+        vectors = embed(self._model, self._frames.cut(windows))
+        n = len(coarse)
+        return Embedded(_times(coarse), vectors[:n]), Embedded(_times(fine), vectors[n:])
+
+
+def _times(cells: list[Cell]) -> Float64[np.ndarray, "n 2"]:
+    return np.array([(cell.begin, cell.end) for cell in cells], np.float64).reshape(-1, 2)

@@ -30,7 +30,7 @@ fi
 if wanted 3 'scores'; then
   names=''
   for latency in $latencies; do
-    names="$names live-$latency live-$latency-alone settled-$latency"
+    names="$names live-$latency live-$latency-said live-$latency-alone settled-$latency"
   done
   names="$names live-2-$refine settled-2-$refine links ckm"
   for name in $names; do

@@ -2,7 +2,8 @@
 
     python recipes/streaming/stream.py CONVERSATIONS OUT --latency 2 [--refine 30]
 
-OUT/live-2 has the live turns, two names that became one under one; OUT/live-2-alone those without
+OUT/live-2 has the live turns, two names that became one under one; OUT/live-2-said those under the
+names with which they were said; OUT/live-2-alone those without
 compositions (at most one speaker at an instant), OUT/settled-2 what the last pass made of the
 former; with --refine 30, OUT/settled-2-30 what was settled every 30 seconds, and OUT/live-2-30 what
 was said live beside that.
@@ -39,6 +40,7 @@ def main() -> None:
             continue
         together = heard(path, latency=given.latency)
         write(given.out / f"live-{name}", together.live())
+        write(given.out / f"live-{name}-said", together.said.annotation(together.uri, {}))
         write(given.out / f"settled-{name}", together.finish())
         alone = heard(path, latency=given.latency, max_set_size=1)
         write(given.out / f"live-{name}-alone", alone.live())

@@ -25,7 +25,7 @@ def test_what_is_written(
     soundfile.write(tmp_path / "talk.flac", samples[: 6 * rate], rate)
     out = tmp_path / "out"
     for options, names in (
-        (["--latency", "1"], {"live-1", "live-1-alone", "settled-1"}),
+        (["--latency", "1"], {"live-1", "live-1-said", "live-1-alone", "settled-1"}),
         (["--latency", "2", "--refine", "5"], {"live-2-5", "settled-2-5"}),
     ):
         arguments = ["stream.py", str(tmp_path), str(out), *options]
@@ -33,4 +33,4 @@ def test_what_is_written(
         runpy.run_path(str(folder / "stream.py"), run_name="__main__")
         for name in names:
             assert read_rttm(out / name / "talk.rttm")["talk"].labels(), name
-    assert len(os.listdir(out)) == 5
+    assert len(os.listdir(out)) == 6

@@ -167,7 +167,7 @@ def test_silence_says_nothing() -> None:
     diarizer = StreamingDiarizer(RATE)
     for _ in range(5):
         assert diarizer.push(np.zeros(4 * RATE, np.float32)) == []
-        assert len(diarizer._frames._held) < 1000 and not diarizer._activity.regions.found
+        assert len(diarizer._windows._frames._held) < 1000 and not diarizer._activity.regions.found
     assert diarizer.decided > 17
     annotation = diarizer.finish()
     assert not annotation and annotation.uri == "stream"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diarize.streaming.history import CountSpool, Said, Spool
+from diarize.streaming.history import CountSpool, Spool
 from diarize.timeline.counts import surprise
 
 
@@ -39,15 +39,3 @@ def test_nothing_was_kept() -> None:
     assert CountSpool().read() is None
     cells, vectors = Spool(8).read()
     assert cells.shape == (0, 2) and vectors.shape == (0, 8)
-
-
-def test_a_turn_that_goes_on_is_one() -> None:
-    said = Said()
-    for begin, end, speakers in [
-        (0.0, 1.0, "a"),
-        (1.0, 2.0, "a"),
-        (2.0, 3.0, "b"),
-        (4.0, 5.0, "b"),
-    ]:
-        said.add(begin, end, (speakers,))
-    assert said.turns == [(0.0, 2.0, ("a",)), (2.0, 3.0, ("b",)), (4.0, 5.0, ("b",))]
