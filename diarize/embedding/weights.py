@@ -59,14 +59,21 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def save_model(model: CompositionalEmbedding, path: Path) -> None:
-    """Write f and g, in float32, and what is known of them, whole or not at all."""
+def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) -> None:
+    """Write f and g, and what is known of them, whole or not at all.
+
+    Args:
+        model: f and g.
+        path: of the file.
+        half: in half precision, half as large; float32 otherwise. What is loaded is float32.
+    """
     from safetensors.torch import save
 
     from diarize.storage.files import atomic_output
 
     tensors = {
-        name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()
+        name: value.detach().cpu().to(torch.float16 if half else torch.float32).contiguous()
+        for name, value in model.state_dict().items()
     }
     known = model.knowledge
     tensors |= {name: torch.from_numpy(values) for name, values in known.tensors().items()}

@@ -125,7 +125,7 @@ def main() -> None:
     learn(joined, found.train(), batches, told.epochs)
     found = found.eval().requires_grad_(False)
     found.knowledge = measured(found, voices, joined.knowledge)
-    save_model(found, told.out)
+    save_model(found, told.out, half=True)
 
 
 if __name__ == "__main__":
