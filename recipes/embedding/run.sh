@@ -3,13 +3,14 @@
 #   recipes/embedding/run.sh --speech DIR --unlabelled DIR --noise DIR [--speech-more DIR]
 #                            [--noise-more DIR] [--rooms DIR] [--work DIR] [--steps N]
 #                            [--cooldown N] [--rate R] [--start MODEL] [--device cpu|cuda] [--processes N]
-#                            [--workers N] [--seed N] [--stage N] [--stop-stage N]
+#                            [--beside MODEL] [--workers N] [--seed N] [--stage N] [--stop-stage N]
 # --start MODEL: begin with these weights rather than with drawn ones.
+# --beside MODEL: join what is trained to these weights, as a second branch, and narrow both to 128 dimensions.
 # --processes N: through torchrun, on as many GPUs or groups of cores; a step sees N times as many windows.
 # Teacher and shifted voices need extras: pip install 'diarize-sets[shifts,teacher,torchaudio]'
 set -euo pipefail
 speech='' speech_more='' unlabelled='' noise='' noise_more='' rooms='' work=work steps=14000 cooldown=11000 rate=1.2e-3 start=''
-device=cpu processes=1 workers=1 seed=0 stage=0 stop_stage=1
+device=cpu processes=1 workers=1 seed=0 beside='' stage=0 stop_stage=2
 . "$(dirname "$0")/../steps/parse_options.sh"
 [ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
 mkdir -p "$work"
@@ -24,6 +25,13 @@ if wanted 0 "$steps steps (goes on where it stopped)"; then
     --steps "$steps" --cooldown "$cooldown" --rate "$rate" --every 500 --seed "$seed" \
     --device "$device" --workers "$workers" --out "$work" | tee -a "$work/train.log"
 fi
-if wanted 1 'set accuracy on dev-b, 1000 episodes'; then
-  python "$here/report.py" "$speech" "$work/model.safetensors" dev-b 1000
+model=$work/model.safetensors
+[ -z "$beside" ] || model=$work/narrow.safetensors
+if [ -n "$beside" ] && wanted 1 'two branches, narrowed'; then
+  python "$here/join.py" "$work/joined.safetensors" "$beside" "$work/model.safetensors"
+  python "$here/narrow.py" "$work/joined.safetensors" "$work/voices" "$model" ${rooms:+--rooms "$rooms"} \
+    --noise ${noise:+"$noise"} ${noise_more:+"$noise_more"} | tee "$work/narrow.log"
+fi
+if wanted 2 'set accuracy on dev-b, 1000 episodes'; then
+  python "$here/report.py" "$speech" "$model" dev-b 1000
 fi
