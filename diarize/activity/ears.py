@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from diarize.activity.level import CHUNK
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
+from diarize.threads import one_thread, torch_threads
 
 STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
 STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
@@ -203,11 +205,26 @@ class Ears:
             Probabilities of none, one, two, three or more voices in the instants that follow those
             of the last call, and whose look-ahead has come.
         """
-        levelled = [np.clip(chunks, -1, 1) * gain for gain in self._gains]
-        said = np.stack([f(x) for f, x in zip(self._silero, levelled, strict=True)])
-        self._said = np.concatenate([self._said, said], axis=1)
-        frames = [f.push(x.reshape(-1)) for f, x in zip(self._mel, levelled, strict=True)]
-        return self._pooled([f.push(*x) for f, *x in zip(self._sliding, frames, said, strict=True)])
+        clipped = np.clip(chunks, -1, 1)
+        # The steps of an LSTM are too small to share: a thread for each level in place of that.
+        together = min(torch_threads(), len(LEVELS))
+        with one_thread(), ThreadPoolExecutor(together) as pool:
+            levels = range(len(LEVELS))
+            each = list(
+                (pool.map if together > 1 else map)(self._hear, levels, [clipped] * len(levels))
+            )
+        said, heard = zip(*each, strict=True)
+        self._said = np.concatenate([self._said, np.stack(said)], axis=1)
+        return self._pooled(list(heard))
+
+    def _hear(
+        self, level: int, chunks: Float32[np.ndarray, "n 512"]
+    ) -> tuple[Float32[np.ndarray, "n"], Float32[np.ndarray, "answers 4"]]:
+        """What silero-vad and the network say of them at one level."""
+        levelled = chunks * self._gains[level]
+        said = self._silero[level](levelled)
+        frames = self._mel[level].push(levelled.reshape(-1))
+        return said, self._sliding[level].push(frames, said)
 
     def finish(self) -> Float32[np.ndarray, "answers 4"]:
         """There is no more sound: answer what is left."""
