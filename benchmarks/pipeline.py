@@ -48,7 +48,7 @@ HERE = Path(__file__).resolve().parent
 BUNDLED = HERE.parent / "egs" / "conversation.ogg"
 PEER = ("resemblyzer==0.1.4", "spectralcluster==0.2.22", "silero-vad==6.2.3", "setuptools<80",
         "soundfile", "torch")  # fmt: skip
-EACH_LIMIT, START_LIMIT, HELP_LIMIT = 0.4, 4.0, 2.0
+EACH_LIMIT, START_LIMIT, HELP_LIMIT = 0.7, 4.0, 2.0
 CLIP = 30.0  # seconds of the recording that a cold start hears
 LEVELS_DB = (-6.0, 0.0)  # each repetition's gain
 MIB = 2**20
