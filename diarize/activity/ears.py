@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import torch
@@ -205,20 +206,19 @@ class Ears:
             Probabilities of none, one, two, three or more voices in the instants that follow those
             of the last call, and whose look-ahead has come.
         """
-        clipped = np.clip(chunks, -1, 1)
+        hear = partial(self._hear, np.clip(chunks, -1, 1))
         # The steps of an LSTM are too small to share: a thread for each level in place of that.
-        together = min(torch_threads(), len(LEVELS))
-        with one_thread(), ThreadPoolExecutor(together) as pool:
-            levels = range(len(LEVELS))
-            each = list(
-                (pool.map if together > 1 else map)(self._hear, levels, [clipped] * len(levels))
-            )
+        if torch_threads() > 1:
+            with one_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
+                each = list(pool.map(hear, range(len(LEVELS))))
+        else:
+            each = list(map(hear, range(len(LEVELS))))
         said, heard = zip(*each, strict=True)
         self._said = np.concatenate([self._said, np.stack(said)], axis=1)
         return self._pooled(list(heard))
 
     def _hear(
-        self, level: int, chunks: Float32[np.ndarray, "n 512"]
+        self, chunks: Float32[np.ndarray, "n 512"], level: int
     ) -> tuple[Float32[np.ndarray, "n"], Float32[np.ndarray, "answers 4"]]:
         """What silero-vad and the network say of them at one level."""
         levelled = chunks * self._gains[level]

@@ -135,7 +135,8 @@ def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None
     A file of a few bytes may claim a network of many gigabytes.
     """
     sizes = (config.dim, config.hidden, config.layers, config.stack, config.branches)
-    if not all(type(size) is int and size > 0 for size in (*sizes, config.part + 1)):
+    counts = all(type(size) is int for size in (*sizes, config.part))
+    if not counts or min(sizes) < 1 or config.part < 0:
         raise ValueError(f"its sizes are no counts: {sizes}")
     dim, hidden, layers, _, branches = sizes
     if not config.part and dim % branches:

@@ -51,7 +51,9 @@ def windows(
         yield vectors.clone(), int(batch.alone[0].sum())
 
 
-def narrowed(joined: CompositionalEmbedding, rows: Windows, dim: int) -> CompositionalEmbedding:
+def narrowed(
+    joined: CompositionalEmbedding, rows: Float[Tensor, "n joined"], dim: int
+) -> CompositionalEmbedding:
     """The joined model with a projection onto the principal components, and a g to be learned."""
     config = replace(joined.config, dim=dim, part=joined.config.own)
     found = CompositionalEmbedding(config, joined.knowledge)
@@ -74,8 +76,8 @@ def learn(
     """Learn the projection and g."""
     assert isinstance(found.encode, Branches) and found.encode.join is not None
     join, compose = found.encode.join, found.compose
-    groups = [(join.weight, 0.2 * RATE), *((p, RATE) for p in compose.parameters())]
-    optimiser = torch.optim.Adam([{"params": [p], "lr": rate} for p, rate in groups])
+    slower = {"params": [join.weight], "lr": 0.2 * RATE}
+    optimiser = torch.optim.Adam([slower, {"params": list(compose.parameters())}], lr=RATE)
     steps = epochs * len(batches)
     slope = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min(1.0, (step + 1) / 50, 2 * (1 - step / steps))
@@ -114,9 +116,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=value)
     told = parser.parse_args()
     torch.manual_seed(told.seed)
-    voices, rooms = Voices.load(told.voices), training_rooms(told.rooms, told.seed)
+    voices, noises = Voices.load(told.voices), noises_of(told.noise)
+    rooms = training_rooms(told.rooms, told.seed)
     makers = [
-        EpisodeMaker(voices, noises_of(told.noise), config, told.seed, rooms)
+        EpisodeMaker(voices, noises, config, told.seed, rooms)
         for config in (EpisodeConfig(), EpisodeConfig(acoustics=LIGHT))
     ]
     joined = load_model(told.joined)

@@ -43,19 +43,14 @@ def test_f_gives_the_vectors_of_the_shipped_model(batch: int, frames: int) -> No
     assert np.abs(found - model(features).numpy()).max() < 1e-4
 
 
-@pytest.mark.parametrize("layers", [1, 3])
-@pytest.mark.parametrize("stack", [1, 5])
-def test_f_of_other_sizes(layers: int, stack: int) -> None:
-    model = random_model(dim=6, hidden=5, layers=layers, stack=stack)
-    features = torch.randn(3, 41, 32)
-    found = run(encoder_graph(model), features=features)
-    assert np.abs(found - model(features).numpy()).max() < 1e-4
-
-
-@pytest.mark.parametrize("part", [0, 5])
-@pytest.mark.parametrize("branches", [2, 3])
-def test_f_of_several_branches(branches: int, part: int) -> None:
-    model = random_model(dim=6, hidden=5, branches=branches, part=part)
+@pytest.mark.parametrize(
+    "sizes",
+    [{"layers": layers, "stack": stack} for layers in (1, 3) for stack in (1, 5)]
+    + [{"branches": branches, "part": part} for branches in (2, 3) for part in (0, 5)],
+    ids=str,
+)
+def test_f_of_other_sizes(sizes: dict[str, int]) -> None:
+    model = random_model(dim=6, hidden=5, **sizes)
     features = torch.randn(3, 41, 32)
     found = run(encoder_graph(model), features=features)
     assert found.shape == (3, 6)
