@@ -17,7 +17,7 @@ from diarize.activity.level import CHUNK
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
-from diarize.threads import one_thread, torch_threads
+from diarize.threads import one_blas_thread, one_thread, torch_threads
 
 STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
 STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
@@ -217,7 +217,7 @@ class Ears:
         hear = partial(self._hear, np.clip(chunks, -1, 1))
         # The steps of an LSTM are too small to share: a thread for each level in place of that.
         if torch_threads() > 1:
-            with one_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
+            with one_thread(), one_blas_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
                 each = list(pool.map(hear, range(len(LEVELS))))
         else:
             each = list(map(hear, range(len(LEVELS))))
