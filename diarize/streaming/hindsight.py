@@ -62,7 +62,7 @@ class Hindsight:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
         self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
         self._scatter, self._narrow = scatter, False
-        estimator = self._estimator(None)
+        estimator = self._estimator(0)
         if estimator.needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
         estimator.fit(np.zeros((0, dimension), np.float32))
@@ -143,12 +143,9 @@ class Hindsight:
         with PASSES:
             return self._settler.settle(*heard)
 
-    def _estimator(self, n_windows: int | None) -> Any:
+    def _estimator(self, n_windows: int) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""
-        bounds = dict(self._bounds)
-        for name in ("n_speakers", "min_speakers"):
-            wanted = bounds[name]
-            if wanted is not None and n_windows:
-                bounds[name] = min(wanted, n_windows)
         scatter = self._scatter.within(self._narrow)
-        return clustering.make(self._backend, **bounds, scatter=scatter, **self._params)
+        made = clustering.make(self._backend, **self._bounds, scatter=scatter, **self._params)
+        made.ask_no_more_than(n_windows)
+        return made
