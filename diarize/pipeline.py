@@ -292,8 +292,7 @@ class Diarizer:
 
         if self.n_speakers is not None:
             return fit(self.n_speakers), notes
-        bounds = self.min_speakers or 1, self.max_speakers
-        return recounted(fit, decoded, self.likeness, *bounds), notes
+        return recounted(fit, decoded, self.likeness, self.min_speakers or 1), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""

@@ -74,7 +74,6 @@ class Hindsight:
             options,
             told or bounds["min_speakers"] or 0,
             likeness if told is None else None,
-            bounds["max_speakers"],
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval

@@ -31,7 +31,6 @@ class Settler:
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
         likeness: of the embedding, where the number of speakers is inferred and may be too large.
-        most: largest number that is told; None: none is.
     """
 
     def __init__(
@@ -40,10 +39,9 @@ class Settler:
         options: TimelineOptions,
         least: int = 0,
         likeness: Likeness | None = None,
-        most: int | None = None,
     ) -> None:
         self._fit, self._options, self._least = fit, options, least
-        self._likeness, self._most = likeness, most
+        self._likeness = likeness
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
         self._n_names = 0
@@ -81,7 +79,7 @@ class Settler:
 
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            estimator = recounted(fit, decoded, self._likeness, self._least or 1, self._most)
+            estimator = recounted(fit, decoded, self._likeness, self._least or 1)
         else:
             estimator = fit(None)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()

@@ -60,10 +60,11 @@ def test_two_people_stay_two() -> None:
 def test_it_goes_on_until_the_number_is_believed() -> None:
     n, asked = found(voices(NEAR, ALSO_NEAR, FAR), 6)
     assert n == 2 and asked[0] is None and asked[-1] == 2
+    assert asked[1:] == sorted(asked[1:], reverse=True)
 
 
 def test_bounds_hold() -> None:
-    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, low=3) == (3, [None])
+    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, least=3) == (3, [None])
 
 
 def test_one_speaker_or_none_is_left_alone() -> None:
