@@ -26,6 +26,7 @@ from diarize.storage.cache import Cache
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
 from diarize.timeline.naming import named_after
+from diarize.timeline.recount import recounted
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints, voiceprints
@@ -273,14 +274,25 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        estimator = self._estimator(self._model()[0], embedded.narrow)
+        model, n = self._model()[0], len(embedded.coarse)
+        notes: list[str] = []
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            return estimator.fit(embedded.fine, truth), []
-        n = len(embedded.coarse)
-        asked = estimator.ask_no_more_than(n)
-        short = f"too short for {asked} speakers: its {n} windows of speech hold at most {n}"
-        return estimator.fit(embedded.coarse), [] if asked is None else [short]
+            return self._estimator(model, embedded.narrow).fit(embedded.fine, truth), notes
+
+        def fit(n_speakers: int | None) -> Any:
+            estimator = self._estimator(model, embedded.narrow, n_speakers)
+            if asked := estimator.ask_no_more_than(n):
+                holds = f"its {n} windows of speech hold at most {n}"
+                notes[:] = [f"too short for {asked} speakers: {holds}"]
+            return estimator.fit(embedded.coarse)
+
+        def decoded(estimator: Any) -> Decoded:
+            return self._decode(embedded, estimator)[0]
+
+        if self.n_speakers is not None:
+            return fit(self.n_speakers), notes
+        return recounted(fit, decoded, self.likeness, self.min_speakers or 1), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -341,10 +353,10 @@ class Diarizer:
             number = probabilities(every, least, most)
         return within(every, least, most), number
 
-    def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:
+    def _estimator(self, model: SpeakerEncoder, narrow: bool, n_speakers: int | None = None) -> Any:
         return clustering.make(
             self.backend,
-            n_speakers=self.n_speakers,
+            n_speakers=n_speakers or self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,

@@ -1,0 +1,54 @@
+"""Fewer speakers, where somebody is very probably nobody new: the clustering's number, doubted.
+
+A clustering sees windows, and one voice that is heard for long, or in two moods, may lie there like
+two. Turns tell more: how much each speaker says alone, and how alike he is to those who say more
+(`diarize.voices.number`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from diarize.scatter import Likeness
+from diarize.timeline.decoding import Decoded
+from diarize.voices.number import doubts
+
+NOBODY_NEW = 0.8
+"""Probability that a speaker is one of those who talk more, and stands for nobody else, from which
+on there is one speaker fewer. It came so far in five of 92 simulated recordings of one to ten
+people, and each had too many; at 0.7 three others would have lost a speaker whom they had."""
+
+
+def recounted(
+    fit: Callable[[int | None], Any],
+    decoded: Callable[[Any], Decoded],
+    likeness: Likeness,
+    least: int = 1,
+) -> Any:
+    """Fit a clustering; again, into one speaker fewer, while somebody is very probably nobody new.
+
+    Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
+    centroids may be two voices, it stays as it is.
+
+    Args:
+        fit: fits into so many speakers; None: into as many as it infers.
+        decoded: who speaks when, by a fitted one.
+        likeness: of the embedding.
+        least: number of speakers that is told.
+    """
+    estimator = fit(None)
+    if estimator.scatter is None or estimator.scatter.alike is None:
+        return estimator
+    while (fewer := _fewer(decoded(estimator), likeness)) >= least:
+        estimator = fit(fewer)
+    return estimator
+
+
+def _fewer(found: Decoded, likeness: Likeness) -> int:
+    """One less than were found, if somebody is very probably nobody new; else 0."""
+    annotation = found.annotation("")
+    cells, vectors = found.trellis.cells, found.trellis.vectors
+    doubted = doubts(annotation, cells, vectors, likeness)
+    gone = doubted.again * (1 - doubted.hides)
+    return len(gone) - 1 if gone.max(initial=0.0) >= NOBODY_NEW else 0
