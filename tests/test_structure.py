@@ -6,6 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+from beartype.roar import BeartypeCallHintViolation
+
+from diarize.sets import squared_distances
+
 HEAVY = {"librosa", "matplotlib", "numba", "pandas", "pyannote", "scipy", "sklearn", "torch"}
 
 
@@ -40,3 +46,10 @@ def test_start_up_loads_nothing_heavy(repo_root: Path) -> None:
     assert not loaded_by(["-c", "import diarize"], repo_root) & (HEAVY | {"numpy"})
     assert not loaded_by(["-c", "import diarize.cli"], repo_root) & HEAVY
     assert not loaded_by(["-m", "diarize", "--help"], repo_root) & HEAVY
+
+
+def test_shapes_are_checked_while_tests_run() -> None:
+    assert squared_distances(np.zeros((2, 3)), np.zeros((4, 3))).shape == (2, 4)
+    for wrong in (np.zeros((4, 5)), np.zeros(3), [[0.0, 0.0, 0.0]]):
+        with pytest.raises(BeartypeCallHintViolation):
+            squared_distances(np.zeros((2, 3)), wrong)
