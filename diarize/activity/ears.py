@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float32
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from diarize.activity.counter import MOST, VoiceCounter
 from diarize.activity.level import CHUNK
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import SAMPLE_RATE
 from diarize.features import N_FFT, N_MELS, STEP, log_mel
-from diarize.threads import one_thread, torch_threads
+from diarize.threads import one_blas_thread, one_thread, torch_threads
 
 STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
 STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
@@ -172,6 +173,18 @@ class SlidingCounter:
         self._spoken = spoken
 
 
+class Answer(NamedTuple):
+    """What is heard in instants of 20 ms that follow those of the last answer.
+
+    Attributes:
+        counts: probabilities of none, one, two, three or more voices.
+        said: probability of speech by silero-vad alone.
+    """
+
+    counts: Float32[np.ndarray, "n 4"]
+    said: Float32[np.ndarray, "n"]
+
+
 class Ears:
     """How many speak in sound that comes in pieces, brought to a common level before.
 
@@ -199,17 +212,12 @@ class Ears:
         self._first = 0  # step of the first of these probabilities
         self._answered = 0  # steps
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Float32[np.ndarray, "answers 4"]:
-        """Hear the chunks that follow those of the last call.
-
-        Returns:
-            Probabilities of none, one, two, three or more voices in the instants that follow those
-            of the last call, and whose look-ahead has come.
-        """
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Answer:
+        """Hear the chunks that follow those of the last call; answer as far as they allow."""
         hear = partial(self._hear, np.clip(chunks, -1, 1))
         # The steps of an LSTM are too small to share: a thread for each level in place of that.
         if torch_threads() > 1:
-            with one_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
+            with one_thread(), one_blas_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
                 each = list(pool.map(hear, range(len(LEVELS))))
         else:
             each = list(map(hear, range(len(LEVELS))))
@@ -226,7 +234,7 @@ class Ears:
         frames = self._mel[level].push(levelled.reshape(-1))
         return said, self._sliding[level].push(frames, said)
 
-    def finish(self) -> Float32[np.ndarray, "answers 4"]:
+    def finish(self) -> Answer:
         """There is no more sound: answer what is left."""
         nothing = np.zeros(0, np.float32)
         heard = []
@@ -234,19 +242,17 @@ class Ears:
             heard.append(np.concatenate([sliding.push(mel.finish(), nothing), sliding.finish()]))
         return self._pooled(heard)
 
-    def _pooled(
-        self, heard: list[Float32[np.ndarray, "answers 4"]]
-    ) -> Float32[np.ndarray, "answers 4"]:
+    def _pooled(self, heard: list[Float32[np.ndarray, "answers 4"]]) -> Answer:
         """The mean of the answers at all levels, with silero-vad's share of it."""
         logits = np.mean(heard, axis=0)
         if not len(logits):
-            return logits
+            return Answer(logits, np.zeros(0, np.float32))
         steps = len(logits) // 2
         hints = hints_of(self._said, self._answered - self._first, steps)  # (levels, steps, 2)
-        odds = hints.mean(axis=0).ravel() * ODDS_SCALE
-        logits[:, 0] -= self._share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
+        odds = hints.reshape(len(LEVELS), -1) * ODDS_SCALE
+        logits[:, 0] -= self._share * (odds.mean(axis=0) - math.log(NEUTRAL / (1 - NEUTRAL)))
         self._answered += steps
         first = self._answered - self._answered % WHOLE_STEPS
         self._said = self._said[:, (first - self._first) * STEP_SAMPLES // CHUNK :]
         self._first = first
-        return softmax(logits, axis=1)
+        return Answer(softmax(logits, axis=1), expit(odds).mean(axis=0))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float64
 
+from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard, VoiceCounts
 from diarize.activity.ears import STEP_SECONDS, Ears
@@ -93,7 +94,8 @@ class NetworkActivity:
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
         parts.append(ears.finish())
         n = math.ceil(seconds / INSTANT - 1e-6)
-        voices = VoiceCounts(recording.start, np.concatenate(parts)[:n])
+        counts, said = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
+        voices = VoiceCounts(recording.start, believed(counts, said))
         return Heard(self.regions(voices, seconds), voices)
 
     def regions(self, voices: VoiceCounts, seconds: float) -> Float64[np.ndarray, "m 2"]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.activity.belief import Belief
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Ears
@@ -71,6 +72,7 @@ class LiveCounter:
         self._level = LiveLevel()
         # All that can be answered is answered at once: the fewest runs of the network.
         self._ears = Ears(load_counter(options.model), None, BEHIND, ahead)
+        self._believed = Belief()
         self._ahead = ahead
         self._upper, self._lower = options.threshold, options.lower
         self._speaking = False
@@ -89,18 +91,18 @@ class LiveCounter:
             Probabilities of no, one, two, three or more voices in the instants that follow those of
             the last call, and whose look-ahead has come.
         """
-        return self._answer(self._ears.push(self._level(chunks)))
+        return self._answer(*self._ears.push(self._level(chunks)))
 
     def finish(self, duration: float) -> Counts:
         """There is no more sound; what is on stays on to the end."""
-        left = self._ears.finish()
-        n = int(np.ceil(duration / INSTANT - 1e-6)) - self._answered
-        counts = self._answer(left[: max(0, n)])
+        n = max(0, int(np.ceil(duration / INSTANT - 1e-6)) - self._answered)
+        counts = self._answer(*(left[:n] for left in self._ears.finish()))
         self.regions.finish(duration)
         return counts
 
-    def _answer(self, counts: Counts) -> Counts:
+    def _answer(self, counts: Counts, said: Float32[np.ndarray, "n"]) -> Counts:
         self._answered += len(counts)
+        counts = self._believed(counts, said)
         # What was decided last stands before, as surely as can be.
         speech = np.append(np.float32(self._speaking), 1 - counts[:, 0])
         on = with_hysteresis(speech, self._upper, self._lower)

@@ -32,8 +32,8 @@ def answers(audio: Path, rttm: Path, counter: VoiceCounter) -> tuple[np.ndarray,
     recording = open_recording(audio)
     ears = Ears(counter, SPAN, CONTEXT, CONTEXT, share=0.0)
     gain = np.float32(measure_gain(recording))
-    parts = [ears.push(as_chunks(block * gain)) for block in recording.blocks(30.72)]
-    probable = np.concatenate([*parts, ears.finish()])
+    parts = [ears.push(as_chunks(block * gain)).counts for block in recording.blocks(30.72)]
+    probable = np.concatenate([*parts, ears.finish().counts])
     truth = np.minimum(true_counts(rttm, recording.duration), MOST)
     n = min(len(truth), len(probable))
     logits = np.log(np.maximum(probable[:n], 1e-9))

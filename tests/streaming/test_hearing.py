@@ -61,7 +61,7 @@ def test_regions_are_those_of_a_recording_with_these_counts() -> None:
         counts = np.stack([silent, 1 - silent, 0 * silent, 0 * silent], axis=1)
         live, seconds = LiveCounter(options, 0), len(counts) * INSTANT
         for part in np.split(counts, np.sort(rng.integers(0, len(counts), 9))):
-            live._answer(part)
+            live._answer(part, np.ones(len(part), np.float32))
         live.regions.finish(seconds)
         found = np.array([(region.start, region.end) for region in live.regions.found])
         expected = options.regions(VoiceCounts(0.0, counts), seconds)
