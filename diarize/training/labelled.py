@@ -66,8 +66,10 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
 
 
 def require_labels(folders: Sequence[Path]) -> None:
-    """Raise InputError for a folder that is none, has no recordings, or one without RTTM."""
-    for folder in folders:
+    """Raise InputError for a folder that is none, is named twice, or has not RTTM for each file."""
+    for number, folder in enumerate(folders):
+        if folder.resolve() in (other.resolve() for other in folders[:number]):
+            raise InputError(f"{folder}: named twice")
         if not folder.is_dir():
             raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
         here = _recordings(folder)

@@ -42,6 +42,8 @@ def test_labels_that_are_missing(tmp_path: Path) -> None:
     label(tmp_path, "monday")
     with pytest.raises(InputError, match=r"monday.wav: not a folder"):
         require_labels([tmp_path / "monday.wav"])
+    with pytest.raises(InputError, match="named twice"):
+        require_labels([tmp_path, tmp_path / "." / ""])
     (tmp_path / "monday.rttm").rename(tmp_path / "tuesday.rttm")
     with pytest.raises(InputError, match=r"monday.wav: no monday.rttm beside it"):
         require_labels([tmp_path])

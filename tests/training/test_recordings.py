@@ -100,7 +100,7 @@ def test_better_weights_are_kept(
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("after", [[0.5, 0.7, 0.4], [0.5, 0.5, 0.6], [0.4, 0.5, 0.5]])
+@pytest.mark.parametrize("after", [[0.5, 0.7, 0.4], [0.5, 0.5, 0.6], [0.5, 0.6, 0.6]])
 def test_otherwise_they_are_those_of_the_start(
     recipe: FittingRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: list[float]
 ) -> None:
