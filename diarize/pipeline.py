@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,18 +22,21 @@ from diarize.corrections.decoding import decode_corrected
 from diarize.corrections.links import relink
 from diarize.errors import InputError
 from diarize.sets import Speakers, SpeakerSets
-from diarize.storage.cache import Cache, cache_key
+from diarize.storage.cache import Cache
 from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import confidences
+from diarize.timeline.naming import named_after
+from diarize.timeline.recount import recounted
+from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints, voiceprints
-from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
+from diarize.voices.voiceprints import Match
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.embedding import Knowledge, SpeakerEncoder
-    from diarize.embedding.windows import Embedded
+    from diarize.embedding.embedded import Embedded
     from diarize.scatter import Likeness
 
 Look = Callable[[str, Any], None]
@@ -104,24 +106,7 @@ class Diarizer:
         corrections: Annotation | None = None,
         known: Voiceprints | None = None,
     ) -> Annotation:
-        """Diarize one recording.
-
-        Args:
-            audio: a path, a file object, `(samples, sample_rate)`, or an opened recording.
-            hook: called as `hook(step, done, total)` now and then.
-            reference: the recording's true turns, for the backends that need them.
-            corrections: stretches of which a person says who speaks there: one labelled `name` is
-                a turn of that speaker, `!name` is none, `ONLY:name` is one and nobody else's. They
-                bind the result; a name that it has without them means that speaker.
-            known: voices to be called by their names.
-
-        Returns:
-            Turns of SPEAKER_00, SPEAKER_01, ... by first appearance, and of the names that are
-            given; its uri is the file's stem.
-
-        Raises:
-            InputError: audio, options or corrections that cannot be used.
-        """
+        """Diarize one recording: the turns that `diarize` finds, which takes the same."""
         return self.diarize(
             audio, hook, reference=reference, corrections=corrections, known=known
         ).annotation
@@ -165,9 +150,10 @@ class Diarizer:
         Raises:
             ValueError: options that cannot be used, alone or together.
         """
-        for name, seconds, limits in (("window", self.window, WINDOWS), ("step", self.step, STEPS)):
-            if seconds is not None:
-                _require_within(name, seconds, limits)
+        of_windows = ("window", self.window, WINDOWS), ("step", self.step, STEPS)
+        for name, seconds, (low, high) in of_windows:
+            if seconds is not None and not low <= seconds <= high:
+                raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing = np.zeros((0, model.dim), np.float32)
@@ -183,12 +169,27 @@ class Diarizer:
         known: Voiceprints | None = None,
         look: Look = unseen,
     ) -> Diarization:
-        """Diarize one recording, and tell how it went; arguments as for a call, and one more.
+        """Diarize one recording, and tell how it went.
 
-        `look` is shown what each stage has made: `look("activity", heard)`, with `heard.regions`;
-        `look("embedding", embedded)`, with `embedded.windows`, seconds; `look("clustering",
-        estimator)`, whose `sets_` are those of these windows; and `look("timeline", decoded)`, with
-        `decoded.sets` in `decoded.trellis.cells`.
+        Args:
+            audio: a path, a file object, `(samples, sample_rate)`, or an opened recording.
+            hook: called as `hook(step, done, total)` now and then.
+            reference: the recording's true turns, for the backends that need them.
+            corrections: stretches of which a person says who speaks there: one labelled `name` is
+                a turn of that speaker, `!name` is none, `ONLY:name` is one and nobody else's. They
+                bind the result; a name that it has without them means that speaker.
+            known: voices to be called by their names.
+            look: is shown what each stage has made: `look("activity", heard)`, with
+                `heard.regions`; `look("embedding", embedded)`, with `embedded.windows`, seconds;
+                `look("clustering", estimator)`, whose `sets_` are those of these windows; and
+                `look("timeline", decoded)`, with `decoded.sets` in `decoded.trellis.cells`.
+
+        Returns:
+            Turns of SPEAKER_00, SPEAKER_01, ... by first appearance, and of the names that are
+            given, under the file's stem; and what is known of them.
+
+        Raises:
+            InputError: audio, options or corrections that cannot be used.
         """
         self.prepare()
         if self.needs_reference and reference is None:
@@ -243,43 +244,25 @@ class Diarizer:
         look: Look = unseen,
     ) -> Embedded:
         """Find speech and embed its windows, the part of the work that takes the time."""
-        from diarize.embedding.windows import Embedded, embed_windows, place_windows
+        from diarize.embedding.embedded import embed_heard
 
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         narrow = is_narrow(recording)
         heard = hear(recording, self._activity, self.counts, self.cache, hook)
         look("activity", heard)
         model, device = self._model()
-        known, speech = model.knowledge, heard.regions
-        beyond = told.unheard(speech) if told.claims else speech[:0]
-        fine_grid = known.fine_window, known.fine_step
-        coarse, _ = place_windows(speech, self.window or known.window, self.step or known.step)
-        fine, cells = place_windows(speech, *fine_grid)
-        unheard, unheard_cells = place_windows(beyond, *fine_grid)
-        windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
-
-        def embed() -> np.ndarray:
-            return embed_windows(model, recording, windows, hook)
-
-        if self.cache is None:
-            vectors = embed()  # (coarse + fine + unheard, p)
-        else:
-            front_end = [recording.sha256(), self.model_sha256, device, windows.tolist()]
-            vectors = self.cache.kept(cache_key("vectors", *front_end), embed)
-        of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
-        embedded = Embedded(
-            uri=recording.uri,
-            duration=recording.duration,
-            speech=speech,
-            voices=heard.voices,
-            windows=coarse,
-            coarse=of_coarse,
-            cells=cells,
-            fine=of_fine,
-            unheard_cells=unheard_cells,
-            unheard=of_unheard,
+        embedded = embed_heard(
+            recording,
+            heard,
+            told.unheard(heard.regions) if told.claims else heard.regions[:0],
+            model,
+            name=self.model,
             device=device,
             narrow=narrow,
+            window=self.window,
+            step=self.step,
+            cache=self.cache,
+            hook=hook,
         )
         look("embedding", embedded)
         return embedded
@@ -291,12 +274,26 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        estimator = self._estimator(self._model()[0], embedded.narrow)
+        model, n = self._model()[0], len(embedded.coarse)
+        notes: list[str] = []
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            return estimator.fit(embedded.fine, truth), []
-        notes = _bind_to(len(embedded.coarse), estimator)
-        return estimator.fit(embedded.coarse), notes
+            return self._estimator(model, embedded.narrow).fit(embedded.fine, truth), notes
+
+        def fit(n_speakers: int | None) -> Any:
+            estimator = self._estimator(model, embedded.narrow, n_speakers)
+            if asked := estimator.ask_no_more_than(n):
+                holds = f"its {n} windows of speech hold at most {n}"
+                notes[:] = [f"too short for {asked} speakers: {holds}"]
+            return estimator.fit(embedded.coarse)
+
+        def decoded(estimator: Any) -> Decoded:
+            return self._decode(embedded, estimator)[0]
+
+        if self.n_speakers is not None:
+            return fit(self.n_speakers), notes
+        bounds = self.min_speakers or 1, self.max_speakers
+        return recounted(fit, decoded, self.likeness, *bounds), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -320,7 +317,7 @@ class Diarizer:
         )
         found = decode(trellis, speakers, self.timeline, least)
         if known is not None:
-            found, matched = _named_after(found, known, self.likeness)
+            found, matched = named_after(found, known, self.likeness)
         if not told.claims:
             return found, matched
         speakers, names = relink(estimator, found.names, told, embedded.windows, embedded.coarse)
@@ -357,10 +354,10 @@ class Diarizer:
             number = probabilities(every, least, most)
         return within(every, least, most), number
 
-    def _estimator(self, model: SpeakerEncoder, narrow: bool) -> Any:
+    def _estimator(self, model: SpeakerEncoder, narrow: bool, n_speakers: int | None = None) -> Any:
         return clustering.make(
             self.backend,
-            n_speakers=self.n_speakers,
+            n_speakers=n_speakers or self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
@@ -369,44 +366,3 @@ class Diarizer:
             random_state=self.seed,
             **self.params,
         )
-
-
-def _require_within(name: str, seconds: float, limits: tuple[float, float]) -> None:
-    low, high = limits
-    if not low <= seconds <= high:
-        raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
-
-
-def _bind_to(n_windows: int, estimator: Any) -> list[str]:
-    """Ask a clustering for no more speakers than there are windows; returns what to say of it."""
-    wanted = {name: getattr(estimator, name) for name in ("n_speakers", "min_speakers")}
-    too_many = {name: n for name, n in wanted.items() if n is not None and n > n_windows > 0}
-    if not too_many:
-        return []
-    estimator.set_params(**dict.fromkeys(too_many, n_windows))
-    return [
-        f"too short for {max(too_many.values())} speakers: its {n_windows} windows of speech hold "
-        f"at most {n_windows}"
-    ]
-
-
-def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSets:
-    """Say whom a reference holds at given instants."""
-    labels = reference.labels()
-    membership = np.zeros((len(times), len(labels)), bool)
-    for segment, _, label in reference.itertracks(yield_label=True):
-        membership[(times >= segment.start) & (times < segment.end), labels.index(label)] = True
-    return SpeakerSets(membership)
-
-
-def _named_after(
-    found: Decoded, known: Voiceprints, likeness: Likeness
-) -> tuple[Decoded, tuple[Match, ...]]:
-    """Call speakers who sound like known voices by their names."""
-    voices = voiceprints(found.annotation(""), found.trellis.cells, found.trellis.vectors)
-    (called,) = name_speakers([voices], known, likeness)
-    now = replace(voices, names=tuple(called[name] for name in voices.names))
-    names = {number: called[name] for number, name in found.names.items()}
-    return replace(found, names=names), tuple(
-        matches(now, known, eq, log_odds(now, known, likeness))
-    )

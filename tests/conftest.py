@@ -170,3 +170,24 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recording = open_recording(REPO_ROOT / "egs" / "conversation.ogg", end=12.0)
     soundfile.write(path, np.concatenate(list(recording.blocks())), 16_000)
     return path
+
+
+@pytest.fixture
+def furnished(
+    repo_root: Path,
+    talk: Path,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Go into a folder with the files that the pages speak of, where their commands run.
+
+    What one command has heard in a recording, the next need not hear again.
+    """
+    from .pages import furnish
+
+    furnish(tmp_path, repo_root, talk)
+    monkeypatch.chdir(tmp_path)
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    monkeypatch.setenv("DIARIZE_CACHE", str(base / "heard"))

@@ -15,7 +15,7 @@ import yaml
 from diarize.cli import run_command
 from diarize.clustering import BACKENDS
 
-from .pages import blocks, commands, expanded, furnish
+from .pages import blocks, commands, expanded
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))
@@ -26,24 +26,17 @@ def text_of(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    furnish(tmp_path, repo_root, talk)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
+@pytest.mark.usefixtures("furnished")
 @pytest.mark.parametrize("name", [name for name in PAGES if commands(text_of(name))])
-def test_every_command_works(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_works(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for command in commands(text_of(name)):
         status = run_command([part for argument in command for part in expanded(argument)])
         assert status == 0, (command, capsys.readouterr().err)
 
 
+@pytest.mark.usefixtures("furnished")
 @pytest.mark.parametrize("name", [name for name in PAGES if blocks(text_of(name), "python")])
-def test_every_python_block_works(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_python_block_works(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for block in blocks(text_of(name), "python"):
         exec(compile(block, name, "exec"), {"__name__": "page"})
         assert capsys.readouterr().out

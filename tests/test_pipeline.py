@@ -17,7 +17,7 @@ from diarize.activity import whole
 from diarize.audio import open_recording
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
-from diarize.pipeline import Diarizer, sets_at
+from diarize.pipeline import Diarizer
 from diarize.scatter import Likeness
 from diarize.storage.cache import Cache
 from diarize.voices.vectors import Voiceprints
@@ -277,15 +277,6 @@ def test_the_model_is_loaded_once(diarizer: Diarizer, talk: Path) -> None:
     diarizer.model = "lstm-compositional"
     diarizer.prepare()
     assert diarizer.knowledge is not loaded
-
-
-def test_sets_of_a_reference() -> None:
-    reference = Annotation()
-    for number, (begin, end, label) in enumerate([(0, 2, "a"), (1, 3, "b"), (1, 1.5, "a")]):
-        reference[Segment(begin, end), number] = label
-    sets = sets_at(reference, np.array([0.0, 1.0, 2.0, 3.0]))
-    assert sets.to_lists() == [[0], [0, 1], [1], []]
-    assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]
 
 
 def test_a_cache_saves_the_front_end_and_changes_nothing(

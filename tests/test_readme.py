@@ -10,7 +10,7 @@ import pytest
 from diarize.cli import run_command
 from diarize.formats import read_rttm
 
-from .pages import blocks, commands, expanded, furnish
+from .pages import blocks, commands, expanded
 
 
 @pytest.fixture(scope="module")
@@ -18,15 +18,8 @@ def readme(repo_root: Path) -> str:
     return (repo_root / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def folder(repo_root: Path, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the README speaks of, where its commands run."""
-    furnish(tmp_path, repo_root, talk)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_every_command_works(readme: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("furnished")
+def test_every_command_works(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = commands(readme)
     assert len(shown) >= 5
     for command in shown:
@@ -36,9 +29,8 @@ def test_every_command_works(readme: str, folder: Path, capsys: pytest.CaptureFi
     assert set(read_rttm("conversation.rttm")) == {"conversation"}
 
 
-def test_every_python_block_works(
-    readme: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("furnished")
+def test_every_python_block_works(readme: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = blocks(readme, "python")
     assert shown
     for block in shown:

@@ -200,6 +200,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
         """`labels_` after `fit`."""
         return self.fit(X, y, **links).labels_
 
+    def ask_no_more_than(self, n_rows: int) -> int | None:
+        """Ask for no more speakers than there are rows, if any; how many were, where it is more."""
+        asked = {name: getattr(self, name) for name in ("n_speakers", "min_speakers")}
+        too_many = {name: n for name, n in asked.items() if n is not None and n > n_rows > 0}
+        self.set_params(**dict.fromkeys(too_many, n_rows))
+        return max(too_many.values(), default=None)
+
     def speakers(self) -> Speakers:
         """Who was found, for what comes after a fit; where the truth was told, so are the sets."""
         return Speakers(

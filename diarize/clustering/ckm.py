@@ -1,8 +1,6 @@
-"""Compositional k-means (Li, He, Whitehill, Algorithm 3).
+"""Compositional k-means: the number of speakers, first centroids, and the best of many restarts.
 
-`Alternation` is the algorithm, line by line, for many restarts at once; `CKM` finds the number of
-speakers, first centroids (line 1) and the best restart. `nearest` keeps counts and sums of the sets
-(line 4), `gradient` goes through g (line 5).
+What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line by line.
 """
 
 from __future__ import annotations
@@ -11,17 +9,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Float64
 
+from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
-from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
-from diarize.clustering.nearest import Nearest
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
-from diarize.sets import SpeakerSets, to_sphere
+from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
 FINALISTS = 8
@@ -47,18 +44,6 @@ POLISH = 1e-4
 
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
-
-TRIALS = 6
-"""Steps tried per alternation while the centroids descend."""
-
-GROWTH, BACKTRACK = 1.5, 0.4
-"""What a step is multiplied by after it lowered the objective, and after it did not."""
-
-LONGEST, SHORTEST = 8.0, 1e-4
-"""Range of a step, in units of the one that is exact for single speakers."""
-
-DESCENT_VALUES = 2**23
-"""Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -206,156 +191,3 @@ class CKM(SampledClusterer):
             run.keep_best(1)
             finished.append(run)
         return min(finished, key=lambda run: float(run.objective()[0]))
-
-
-class Alternation:
-    """Algorithm 3 for r restarts in step.
-
-    Attributes:
-        centroids: m_{1} ... m_{k}, shape (r, k, p).
-        centers: m_eta of all sets eta, shape (r, m, p).
-        nearest: c_i, the set of each row.
-        history: the objective (r,) after each step, NaN for a restart that did not take it.
-        n_iter: alternations of each restart, shape (r,).
-        converged: which restarts have stopped improving, shape (r,).
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        composer: SetComposer,
-        offsets: Float64[np.ndarray, " m"],
-        centroids: Float64[np.ndarray, "r k p"],
-    ) -> None:
-        self.sets = composer.sets
-        self.offsets = offsets
-        self.centroids = centroids
-        self.centers = composer(centroids)  # line 2: m_eta <- g(m_{j} of j in eta)
-        self.nearest = Nearest(rows, len(centroids), len(self.sets))
-        self.history: list[Float64[np.ndarray, " r"]] = []
-        self.n_iter = np.zeros(len(centroids), dtype=np.int64)
-        self.converged = np.zeros(len(centroids), dtype=bool)
-        self._rows = rows
-        self._composer = composer
-        self._sphere = lie_on_sphere(rows)
-        self._steps = np.ones(len(centroids))
-
-    def alternate(self, tol: float, least_used: int) -> None:
-        """Lines 4 and 5, in all restarts that have not converged."""
-        live = np.flatnonzero(~self.converged)
-        # Line 4: c_i <- argmin |x_i - m_eta|^2
-        moved = self.nearest.update(self.centers[live], self.offsets, live)
-        for i, restart in enumerate(live):
-            moved[i] += self._revive(int(restart), least_used, worth=0.0)
-        assigned = self.objective()
-        # Line 5: m_{1} ... m_{k} down the gradient of the sum of |x_i - m_{c_i}|^2
-        small = tol * np.maximum(assigned, np.finfo(float).tiny)
-        per_restart = self._composer.chains * self.centers.shape[2]
-        block = max(1, DESCENT_VALUES // per_restart)
-        for start in range(0, len(live), block):
-            part = live[start : start + block]
-            self._descend(part, small[part])
-        descended = self.objective()
-        self._record(assigned, live)
-        self._record(descended, live)
-        self.n_iter[live] += 1
-        self.converged[live] = (moved == 0) & ((assigned - descended)[live] <= small[live])
-
-    def objective(self) -> Float64[np.ndarray, " r"]:
-        """Sum of squared distances (3) and of the offsets, at the present state."""
-        return self.nearest.objective(self.centers, self.offsets, np.arange(len(self.centroids)))
-
-    def _descend(self, restarts: Int64[np.ndarray, " live"], small: np.ndarray) -> None:
-        """Steps down the gradient of the objective, each restart with a step of its own.
-
-        Only counts and sums of the sets enter. A step in units of 1 / curvature is exact for a
-        speaker who is alone in all his sets; one that does not lower the objective is shortened.
-        """
-        # dF/dm_j moves n_c rows by about 1 / |c| through each set c with j in it.
-        weight = self.nearest.counts[restarts] / self.sets.sum(axis=1)
-        curvature = (2 * weight @ self.sets)[:, :, None]
-        curvature[curvature == 0] = np.inf  # a speaker who holds nothing stays
-        value = self.nearest.objective(self.centers[restarts], self.offsets, restarts)
-        _, pullback = self._composer.with_pullback(self.centroids[restarts])
-        gradient = pullback(self.nearest.slope(self.centers[restarts], restarts))
-        on = np.arange(len(restarts))  # places in `restarts` that still descend
-        for trials_left in reversed(range(TRIALS)):
-            part = restarts[on]
-            step = self._steps[part]
-            trial = self.centroids[part] - step[:, None, None] * gradient[on] / curvature[on]
-            if self._sphere:
-                trial = to_sphere(trial)
-            centers, pullback = self._composer.with_pullback(trial)
-            reached = self.nearest.objective(centers, self.offsets, part)
-            better = reached < value[on]
-            done = better & (value[on] - reached <= small[on])
-            done |= ~better & (step <= SHORTEST)
-            self.centroids[part[better]] = trial[better]
-            self.centers[part[better]] = centers[better]
-            if trials_left and (better & ~done).any():  # the way back through g costs most
-                gradient[on[better]] = pullback(self.nearest.slope(centers, part))[better]
-            value[on[better]] = reached[better]
-            self._steps[part] = np.clip(
-                step * np.where(better, GROWTH, BACKTRACK), SHORTEST, LONGEST
-            )
-            on = on[~done]
-            if len(on) == 0:
-                break
-
-    def _record(self, values: Float64[np.ndarray, " r"], taken: Int64[np.ndarray, " live"]) -> None:
-        step = np.full(len(values), np.nan)
-        step[taken] = values[taken]
-        self.history.append(step)
-
-    def values(self, restart: int) -> Float64[np.ndarray, " steps"]:
-        """The objective of one restart after each of its steps."""
-        history = np.array([values[restart] for values in self.history])
-        return history[~np.isnan(history)]
-
-    def used(self, restart: int) -> Bool[np.ndarray, " k"]:
-        """Which speakers hold rows."""
-        return self.sets[self.nearest.counts[restart] > 0].any(axis=0)
-
-    def keep_best(self, n_restarts: int) -> None:
-        """Go on with the restarts of least objective, in their old order."""
-        if n_restarts >= len(self.centroids):
-            return
-        best = np.sort(np.argsort(self.objective(), kind="stable")[:n_restarts])
-        self.centroids, self.centers = self.centroids[best], self.centers[best]
-        self._steps = self._steps[best]
-        self.nearest.keep(best)
-        self.history = [values[best] for values in self.history]
-        self.n_iter, self.converged = self.n_iter[best], self.converged[best]
-
-    def use_at_least(self, n_speakers: int) -> None:
-        """At the end, see to it that so many speakers hold rows, even rows that coincide."""
-        revived = [self._revive(r, n_speakers, worth=-1.0) for r in range(len(self.centroids))]
-        if any(revived):
-            self._record(self.objective(), np.flatnonzero(revived))
-
-    def _revive(self, restart: int, n_speakers: int, worth: float) -> int:
-        """Give speakers who hold nothing the row that is worst off; how many were revived.
-
-        The objective falls by that row's distance, which must be more than `worth`. A row whose
-        speaker would then hold nothing himself is left alone.
-        """
-        for revived in range(n_speakers):
-            used = self.used(restart)
-            if used.sum() >= n_speakers:
-                return revived
-            usage = self.nearest.counts[restart] @ self.sets
-            needed = (self.sets & (usage <= 1)).any(axis=1)
-            cost = self.nearest.distances(self.centers[restart], restart)
-            labels = self.nearest.labels[restart]
-            cost = np.where(needed[labels], -np.inf, cost + self.offsets[labels])
-            row = int(cost.argmax())
-            if cost[row] <= worth:
-                return revived
-            speaker = int(used.argmin())
-            self.centroids[restart, speaker] = self._rows[row]
-            changed = self.sets[:, speaker]
-            self.centers[restart, changed] = self._composer.only(changed)(
-                self.centroids[restart : restart + 1]
-            )[0]
-            self.nearest.relabel(restart, row, speaker)  # the first k sets are the singles
-        return n_speakers

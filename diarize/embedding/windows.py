@@ -6,13 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float32, Float64
 
-from diarize.activity.counts import VoiceCounts
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.features import STEP
@@ -20,40 +18,6 @@ from diarize.threads import one_thread, torch_threads
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """A recording as clustering and decoding see it.
-
-    Attributes:
-        uri: its name.
-        duration: seconds of audio that were read.
-        speech: regions of speech, seconds.
-        voices: how many were heard; None: nobody listened for that.
-        windows: begin and end of the windows that are clustered, seconds.
-        coarse: their vectors.
-        cells: the time for which each window that is decoded speaks, seconds.
-        fine: vectors of these windows.
-        unheard_cells: the time for which windows of speech speak that only corrections know of.
-        unheard: vectors of these.
-        device: what f ran on.
-        narrow: whether the recording has a narrow band, like a telephone's, in which different
-            voices are more alike.
-    """
-
-    uri: str
-    duration: float
-    speech: Float64[np.ndarray, "m 2"]
-    voices: VoiceCounts | None
-    windows: Float64[np.ndarray, "windows 2"]
-    coarse: Float32[np.ndarray, "windows p"]
-    cells: Float64[np.ndarray, "n 2"]
-    fine: Float32[np.ndarray, "n p"]
-    unheard_cells: Float64[np.ndarray, "u 2"]
-    unheard: Float32[np.ndarray, "u p"]
-    device: str
-    narrow: bool = False
 
 
 def place_windows(

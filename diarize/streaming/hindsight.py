@@ -11,10 +11,11 @@ from threading import BoundedSemaphore
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from diarize import clustering
 from diarize.errors import InputError
-from diarize.scatter import Scatter
+from diarize.scatter import Likeness, Scatter
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
@@ -35,6 +36,7 @@ class Hindsight:
         bounds: `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
         options: of the timeline.
         scatter: how vectors of one speaker scatter.
+        likeness: what the cosine of two voices says of whether they are one person's.
         dimension: of the vectors.
         refine: seconds from one pass to the next; None: only at the end.
 
@@ -55,6 +57,7 @@ class Hindsight:
         bounds: Mapping[str, int | None],
         options: TimelineOptions,
         scatter: Scatter,
+        likeness: Likeness,
         dimension: int,
         refine: float | None = None,
     ) -> None:
@@ -62,12 +65,17 @@ class Hindsight:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
         self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
         self._scatter, self._narrow = scatter, False
-        estimator = self._estimator(None)
-        if estimator.needs_truth:
+        if clustering.make(backend).needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
-        estimator.fit(np.zeros((0, dimension), np.float32))
-        least = bounds["n_speakers"] or bounds["min_speakers"] or 0
-        self._settler = Settler(self._estimator, options, least)
+        self._fit(np.zeros((0, dimension), np.float32))
+        told = bounds["n_speakers"]
+        self._settler = Settler(
+            self._fit,
+            options,
+            told or bounds["min_speakers"] or 0,
+            likeness if told is None else None,
+            bounds["max_speakers"],
+        )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval
         self._settled_until = 0.0
@@ -143,12 +151,10 @@ class Hindsight:
         with PASSES:
             return self._settler.settle(*heard)
 
-    def _estimator(self, n_windows: int | None) -> Any:
+    def _fit(self, windows: Float32[np.ndarray, "m p"], n_speakers: int | None = None) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""
-        bounds = dict(self._bounds)
-        for name in ("n_speakers", "min_speakers"):
-            wanted = bounds[name]
-            if wanted is not None and n_windows:
-                bounds[name] = min(wanted, n_windows)
         scatter = self._scatter.within(self._narrow)
-        return clustering.make(self._backend, **bounds, scatter=scatter, **self._params)
+        bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
+        made = clustering.make(self._backend, **bounds, scatter=scatter, **self._params)
+        made.ask_no_more_than(len(windows))
+        return made.fit(windows)

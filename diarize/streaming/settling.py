@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import VoiceCounts
+from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import TimelineOptions, Trellis, decode
+from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline.recount import recounted
 
 Stretch = tuple[float, float, tuple[str, ...]]
 
@@ -23,15 +26,24 @@ class Settler:
     share most windows with those of the pass before.
 
     Args:
-        make: gives a new clustering for so many windows.
+        fit: fits a new clustering to vectors, into so many speakers; None: into as many as it is
+            told or infers.
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
+        likeness: of the embedding, where the number of speakers is inferred and may be too large.
+        most: largest number that is told; None: none is.
     """
 
     def __init__(
-        self, make: Callable[[int], Any], options: TimelineOptions, least: int = 0
+        self,
+        fit: Callable[[Float32[np.ndarray, "m p"], int | None], Any],
+        options: TimelineOptions,
+        least: int = 0,
+        likeness: Likeness | None = None,
+        most: int | None = None,
     ) -> None:
-        self._make, self._options, self._least = make, options, least
+        self._fit, self._options, self._least = fit, options, least
+        self._likeness, self._most = likeness, most
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
         self._n_names = 0
@@ -59,15 +71,23 @@ class Settler:
         Returns:
             Begin, end and speakers, in order; nothing where nobody speaks.
         """
-        estimator = self._make(len(coarse)).fit(coarse)
+        whole = begin == 0
+
+        def decoded(estimator: Any) -> Decoded:
+            speakers = estimator.speakers()
+            trellis = Trellis.of(cells, fine, speakers.sets(), voices, self._options)
+            least = self._least if whole else 0
+            return decode(trellis, speakers, self._options, least, everybody=whole)
+
+        fit = partial(self._fit, coarse)
+        if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
+            estimator = recounted(fit, decoded, self._likeness, self._least or 1, self._most)
+        else:
+            estimator = fit(None)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker
-        speakers, whole = estimator.speakers(), begin == 0
-        trellis = Trellis.of(cells, fine, speakers.sets(), voices, self._options)
-        least = self._least if whole else 0
-        heard = decode(trellis, speakers, self._options, least, everybody=whole)
-        found = list(by_sets(heard.turns, begin, end))
+        found = list(by_sets(decoded(estimator).turns, begin, end))
         settled = []
         for b, e, speakers in found:
             for speaker in sorted(speakers):

@@ -13,7 +13,7 @@ from diarize.timeline.trellis import TimelineOptions
 from diarize.voices.vectors import SHORTEST
 
 if TYPE_CHECKING:
-    from pyannote.core import Timeline
+    from pyannote.core import Annotation, Timeline
 
 Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
@@ -161,3 +161,12 @@ def name_turns(found: Sequence[Turn]) -> dict[int, str]:
 def regions_of(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
     """Begin and end of each segment, seconds, in order of time; disjoint if they are."""
     return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)
+
+
+def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSets:
+    """Say whom a reference holds at given instants."""
+    labels = reference.labels()
+    membership = np.zeros((len(times), len(labels)), bool)
+    for segment, _, label in reference.itertracks(yield_label=True):
+        membership[(times >= segment.start) & (times < segment.end), labels.index(label)] = True
+    return SpeakerSets(membership)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.audio import Recording
-    from diarize.embedding.windows import Embedded
+    from diarize.embedding.embedded import Embedded
     from diarize.pipeline import Diarizer
 
 TIMELINE_SPACE: dict[str, Sequence[Any]] = {

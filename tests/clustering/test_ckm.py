@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from diarize.clustering import ckm
-from diarize.clustering.ckm import CKM, Alternation
+from diarize.clustering import alternation, ckm
+from diarize.clustering.alternation import Alternation
+from diarize.clustering.ckm import CKM
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
@@ -194,7 +195,7 @@ def test_blocks_of_restarts_change_nothing_but_memory(make_world, monkeypatch):
     options = {"n_speakers": 3, "compose": unit_mean, "n_restarts": 20, "random_state": 0}
     whole = CKM(**options).fit(world.rows)
     monkeypatch.setattr(ckm, "RUN_VALUES", 7 * 6 * 16)
-    monkeypatch.setattr(ckm, "DESCENT_VALUES", 100)
+    monkeypatch.setattr(alternation, "DESCENT_VALUES", 100)
     parts = CKM(**options).fit(world.rows)
     assert parts.sets_ == whole.sets_
     assert np.isclose(parts.ssd_, whole.ssd_)

@@ -71,6 +71,34 @@ def test_joined_models_compose_each_part_as_their_own(
         torch.testing.assert_close(normalize(part, dim=-1), own)
 
 
+def test_narrowing_keeps_cosines_and_learns_where_unions_lie(
+    recipe_module: Callable[[str], ModuleType],
+) -> None:
+    torch.manual_seed(0)
+    models = [CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=3)).eval() for _ in range(2)]
+    for model in models:
+        nn.init.normal_(model.compose.w2.weight)
+    joined = recipe_module("embedding/join.py").joined(models)
+    narrow = recipe_module("embedding/narrow.py")
+    axes = torch.linalg.qr(torch.randn(16, 6))[0]  # vectors lie in six of the sixteen dimensions
+    vectors = normalize(torch.randn(40, 4, 20, 6), dim=-1) @ axes.T
+    found = narrow.narrowed(joined, vectors.flatten(0, 2), 6)
+    assert found.config.dim == 6 and found.config.part == joined.config.own
+    short = found.encode.join(vectors)
+    torch.testing.assert_close(short @ short.mT, vectors @ vectors.mT)
+
+    a, b = vectors[:, :, :10], vectors[:, :, 10:]
+
+    def apart() -> float:
+        wanted = normalize(found.encode.join(joined.compose(a, b)), dim=-1)
+        left, right = (normalize(found.encode.join(x), dim=-1) for x in (a, b))
+        return float((1 - (found.compose(left, right) * wanted).sum(dim=-1)).mean().detach())
+
+    before = apart()
+    narrow.learn(joined, found.train(), [(batch, 20) for batch in vectors], 5)
+    assert apart() < 0.7 * before
+
+
 def test_ways_of_the_report(recipe_module: Callable[[str], ModuleType]) -> None:
     report = recipe_module("embedding/report.py")
     rng = np.random.default_rng(0)

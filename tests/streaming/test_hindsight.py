@@ -10,7 +10,7 @@ import pytest
 
 import diarize.streaming.hindsight as module
 from diarize.errors import InputError
-from diarize.scatter import Scatter
+from diarize.scatter import Likeness, Scatter
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
@@ -19,11 +19,14 @@ from ..making import unit_mean
 
 FREE = {"n_speakers": None, "min_speakers": None, "max_speakers": None}
 SCATTER = Scatter(variance=0.001, dimension=4.0, alike=0.9)
+LIKENESS = Likeness()
 COMMON = {"max_set_size": 1, "compose": unit_mean, "random_state": 0}
 
 
 def hindsight(refine: float | None = None, backend: str = "ac", **bounds: int | None) -> Hindsight:
-    return Hindsight(backend, COMMON, FREE | bounds, TimelineOptions(), SCATTER, 4, refine)
+    return Hindsight(
+        backend, COMMON, FREE | bounds, TimelineOptions(), SCATTER, LIKENESS, 4, refine
+    )
 
 
 def hear(stream: Hindsight, begin: int, end: int) -> None:
@@ -78,6 +81,7 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
             FREE | {"n_speakers": 2},
             TimelineOptions(),
             SCATTER,
+            LIKENESS,
             4,
         )
         hear(stream, 0, 40)

@@ -3,10 +3,11 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from pyannote.core import Annotation, Segment
 
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
-from diarize.timeline.turns import in_scraps, name_turns, turns
+from diarize.timeline.turns import in_scraps, name_turns, sets_at, turns
 
 
 def cells(n: int, step: float = 0.5) -> np.ndarray:
@@ -185,3 +186,12 @@ def test_what_nobody_says_is_a_neighbours_or_nobodys():
     assert len(turns(where, sets, options)) == 4
     (found,) = turns(where, sets, options, nobody=[1])
     assert found == (0.0, 1.0, 0)
+
+
+def test_sets_of_a_reference() -> None:
+    reference = Annotation()
+    for number, (begin, end, label) in enumerate([(0, 2, "a"), (1, 3, "b"), (1, 1.5, "a")]):
+        reference[Segment(begin, end), number] = label
+    sets = sets_at(reference, np.array([0.0, 1.0, 2.0, 3.0]))
+    assert sets.to_lists() == [[0], [0, 1], [1], []]
+    assert sets_at(Annotation(), np.array([0.5])).to_lists() == [[]]

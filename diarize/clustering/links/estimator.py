@@ -13,7 +13,7 @@ from diarize.clustering.base import Clusterer, SpeakerBounds
 from diarize.clustering.checks import Rows, check_composition, check_integer, check_rows
 from diarize.clustering.links.graph import LinkGraph, Unit
 from diarize.clustering.links.settlement import Settlement, settle, single_out
-from diarize.clustering.links.stream import Answer, LinkStream
+from diarize.clustering.links.stream import LinkStream
 from diarize.clustering.links.thresholds import Thresholds
 from diarize.sets import SpeakerSets, to_sphere
 
@@ -40,8 +40,7 @@ class Links(Clusterer):
 
     The clusters behind the answers change. When two become one, the id of the one with more
     vectors lives on and answers for the other; when one falls apart, the part with more vectors
-    keeps the id and the other gets a new one. No id is ever used twice. `final_ids` says which
-    clusters answer for each id that was ever given.
+    keeps the id and the other gets a new one. No id is ever used twice.
 
     Args:
         T_c: cosine of a vector and the center of its cluster.
@@ -99,27 +98,6 @@ class Links(Clusterer):
             )
         answers = [self._stream.answer(self._stream.push(x)) for x in unit_rows(rows)]
         return answers[0] if alone else answers
-
-    def final_ids(self) -> dict[int, Answer]:
-        """Of every id that was ever answered, the ids of the clusters that it stands for now.
-
-        An id stands for several where its cluster stayed smaller than `min_size` and lies where
-        the composition of others is. Clusters that are large enough stand for themselves.
-        """
-        graph = self._graph
-        if graph is None or not graph.sizes:
-            return {}
-        settlement = self._settle(graph)
-        names: dict[int, int] = {}
-        for cluster in sorted(graph.sizes, key=lambda cluster: (graph.sizes[cluster], -cluster)):
-            if len(settlement.clusters[cluster]) == 1:  # the largest comes last
-                names[settlement.clusters[cluster][0]] = cluster
-        return {
-            cluster: tuple(
-                sorted(names[speaker] for speaker in settlement.clusters[graph.current(cluster)])
-            )
-            for cluster in range(len(graph.replaced))
-        }
 
     def live_clusters(self) -> list[LiveCluster]:
         """The clusters as they are now, by id."""

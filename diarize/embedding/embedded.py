@@ -1,0 +1,111 @@
+"""A recording in which speech was heard, as vectors: all that clustering and decoding see of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.activity.counts import Heard, Hook, VoiceCounts
+from diarize.audio import Recording
+from diarize.embedding.encoder import SpeakerEncoder
+from diarize.embedding.encoders import identity
+from diarize.embedding.windows import embed_windows, place_windows
+from diarize.storage.cache import Cache, cache_key
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A recording as clustering and decoding see it.
+
+    Attributes:
+        uri: its name.
+        duration: seconds of audio that were read.
+        speech: regions of speech, seconds.
+        voices: how many were heard; None: nobody listened for that.
+        windows: begin and end of the windows that are clustered, seconds.
+        coarse: their vectors.
+        cells: the time for which each window that is decoded speaks, seconds.
+        fine: vectors of these windows.
+        unheard_cells: the time for which windows of speech speak that only corrections know of.
+        unheard: vectors of these.
+        device: what f ran on.
+        narrow: whether the recording has a narrow band, like a telephone's, in which different
+            voices are more alike.
+    """
+
+    uri: str
+    duration: float
+    speech: Float64[np.ndarray, "m 2"]
+    voices: VoiceCounts | None
+    windows: Float64[np.ndarray, "windows 2"]
+    coarse: Float32[np.ndarray, "windows p"]
+    cells: Float64[np.ndarray, "n 2"]
+    fine: Float32[np.ndarray, "n p"]
+    unheard_cells: Float64[np.ndarray, "u 2"]
+    unheard: Float32[np.ndarray, "u p"]
+    device: str
+    narrow: bool = False
+
+
+def embed_heard(
+    recording: Recording,
+    heard: Heard,
+    beyond: Float64[np.ndarray, "b 2"],
+    model: SpeakerEncoder,
+    *,
+    name: str | Path,
+    device: str,
+    narrow: bool,
+    window: float | None = None,
+    step: float | None = None,
+    cache: Cache | None = None,
+    hook: Hook | None = None,
+) -> Embedded:
+    """Lay windows over the speech of a recording, and embed them in one pass.
+
+    Args:
+        recording: where the sound comes from.
+        heard: where there is speech, and of how many.
+        beyond: more regions of speech, of which only corrections know, seconds.
+        model: what embeds.
+        name: of the model, or its path.
+        device: what it runs on.
+        narrow: whether the recording has a narrow band.
+        window: length of the windows that are clustered, seconds; None: that which suits the model.
+        step: distance between two of them, likewise.
+        cache: where vectors are kept by the content of the recording; None: nowhere.
+        hook: told progress.
+    """
+    known = model.knowledge
+    fine_grid = known.fine_window, known.fine_step
+    coarse, _ = place_windows(heard.regions, window or known.window, step or known.step)
+    fine, cells = place_windows(heard.regions, *fine_grid)
+    unheard, unheard_cells = place_windows(beyond, *fine_grid)
+    windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
+
+    def embed() -> np.ndarray:
+        return embed_windows(model, recording, windows, hook)
+
+    if cache is None:
+        vectors = embed()  # (coarse + fine + unheard, p)
+    else:
+        front_end = [recording.sha256(), identity(name), device, windows.tolist()]
+        vectors = cache.kept(cache_key("vectors", *front_end), embed)
+    of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
+    return Embedded(
+        uri=recording.uri,
+        duration=recording.duration,
+        speech=heard.regions,
+        voices=heard.voices,
+        windows=coarse,
+        coarse=of_coarse,
+        cells=cells,
+        fine=of_fine,
+        unheard_cells=unheard_cells,
+        unheard=of_unheard,
+        device=device,
+        narrow=narrow,
+    )

@@ -1,0 +1,74 @@
+"""Speakers who are very probably nobody new are clustered anew into fewer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diarize.clustering import make
+from diarize.scatter import Likeness, Scatter
+from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline.recount import recounted
+
+LIKENESS = Likeness()
+SCATTER = Scatter(0.38, 25.0, alike=0.82)
+SECONDS = 40  # that each place is heard
+
+
+def voices(*places: np.ndarray) -> np.ndarray:
+    """A vector a second, forty near each of these places in turn."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.stack(places), SECONDS, axis=0)
+    rows = rows + rng.normal(0, 0.02, rows.shape)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def found(
+    vectors: np.ndarray, first: int, scatter: Scatter = SCATTER, **bounds: int
+) -> tuple[int, list[int | None]]:
+    """How many speakers are found in the end, and into how many was clustered on the way."""
+    asked: list[int | None] = []
+    cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
+
+    def fit(n_speakers: int | None) -> Any:
+        asked.append(n_speakers)
+        estimator = make("ac", n_speakers=n_speakers or first, max_set_size=1, scatter=scatter)
+        return estimator.fit(vectors)
+
+    def decoded(estimator: Any) -> Decoded:
+        speakers, options = estimator.speakers(), TimelineOptions()
+        trellis = Trellis.of(cells, vectors, speakers.sets(), None, options)
+        return decode(trellis, speakers, options)
+
+    return recounted(fit, decoded, LIKENESS, **bounds).n_speakers_, asked
+
+
+NEAR = np.eye(1, 32)[0]
+ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
+FAR = np.eye(32)[2]
+
+
+def test_who_is_nobody_new_is_clustered_with_the_others() -> None:
+    assert found(voices(NEAR, ALSO_NEAR, FAR), 3) == (2, [None, 2])
+
+
+def test_two_people_stay_two() -> None:
+    assert found(voices(NEAR, FAR), 2) == (2, [None])
+
+
+def test_it_goes_on_until_the_number_is_believed() -> None:
+    n, asked = found(voices(NEAR, ALSO_NEAR, FAR), 6)
+    assert n == 2 and asked[0] is None and asked[-1] == 2
+
+
+def test_bounds_hold() -> None:
+    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, low=3) == (3, [None])
+
+
+def test_one_speaker_or_none_is_left_alone() -> None:
+    assert found(voices(NEAR), 1) == (1, [None])
+
+
+def test_over_a_telephone_near_voices_may_be_two() -> None:
+    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, SCATTER.within(narrow=True)) == (3, [None])
