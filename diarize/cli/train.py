@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.training.development import SetAccuracy
+    from diarize.training.recordings import Fit
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
@@ -36,6 +37,11 @@ UNTIL = count(None, "Stop before this step, to go on later.")
 DEVICE = option("cpu", "auto|cpu|cuda", "Where to train.")
 
 
+def _loop(metavar: str, help: str, alone: str, fitted: str, **more: Any) -> Any:
+    """An option of the steps, whose default is another one with --recordings."""
+    return option(None, metavar, help, show_default=f"{alone}; {fitted} with --recordings", **more)
+
+
 @app.callback()
 def _train() -> None:
     """Train models."""
@@ -43,7 +49,18 @@ def _train() -> None:
 
 @app.command()
 def embedding(
-    speech: list[Path] = SPEECH,
+    speech: list[Path] | None = option(
+        None,
+        "DIR",
+        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
+        show_default="none; needed without --recordings",
+    ),
+    recordings: list[Path] | None = option(
+        None,
+        "DIR",
+        "Fit a trained model to recordings with NAME.rttm beside each; may repeat.",
+        show_default="none",
+    ),
     out: Path = option(..., "DIR", "Voices, checkpoint, model.safetensors go here."),
     split: str | None = SPLIT,
     dev_split: str | None = DEV_SPLIT,
@@ -56,19 +73,27 @@ def embedding(
         "--shifts", "More voices by shifts of formants and pitch (extra `shifts`)."
     ),
     start: str | None = option(
-        None, "MODEL", "Weights to begin with: a model's name or file.", show_default="drawn ones"
+        None,
+        "MODEL",
+        "Weights to begin with: a model's name or file.",
+        show_default="drawn ones; lstm-compositional with --recordings",
     ),
     max_set_size: int = option(3, "D", "Most voices at one time; 1: f alone.", min=1, max=3),
-    steps: int = count(20_000, "Steps in all."),
-    cooldown: int = option(4_000, "N", "Last steps, in which the rate falls.", min=0),
-    rate: float = option(1.5e-3, "R", "Learning rate.", min=0.0),
-    every: int = count(1_000, "Steps between two checkpoints."),
+    steps: int | None = _loop("N", "Steps in all.", "20000", "300", min=1),
+    cooldown: int | None = _loop(
+        "N", "Last steps, in which the rate falls.", "4000", "two thirds of all", min=0
+    ),
+    rate: float | None = _loop("R", "Learning rate.", "0.0015", "0.001", min=0.0),
+    every: int | None = _loop("N", "Steps between two checkpoints.", "1000", "50", min=1),
     workers: int = option(1, "N", "Processes that make mixtures.", min=0),
     until: int | None = UNTIL,
     device: str = DEVICE,
     seed: int = option(0, "N", "Of weights and mixtures.", min=0),
 ) -> None:
     """Train f and g on mixtures made on the fly; run again to go on after an interruption.
+
+    With --recordings, a trained model learns from recordings of one's own; every third is held
+    back, and unless these say that it is better, model.safetensors is what one began with.
 
     Several processes or GPUs: torchrun --nproc-per-node N --module diarize train embedding ...
     """
@@ -81,7 +106,41 @@ def embedding(
     from diarize.training.episodes import EpisodeConfig
     from diarize.training.loop import LoopConfig
     from diarize.training.processes import is_first
+    from diarize.training.recordings import FittingRecipe, fit_recordings, fitting_loop
 
+    named = {"steps": steps, "cooldown": cooldown, "rate": rate, "every": every}
+    given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    given["max_set_size"] = max_set_size
+    if recordings:
+        without = {
+            "--dev-split": dev_split,
+            "--pool": pool,
+            "--unlabelled": unlabelled,
+            "--teacher": teacher,
+            "--shifts": shifts,
+        }
+        for name in (name for name, value in without.items() if value):
+            raise InputError(f"{name} goes without --recordings")
+        require_folder(out)
+        fitting = FittingRecipe(
+            recordings=recordings,
+            speech=speech or [],
+            split=split,
+            rooms=rooms,
+            noise=noise or [],
+            start=start or "lstm-compositional",
+            loop=fitting_loop(**given),
+            seed=seed,
+        )
+        with progress() as hook:
+            fit = fit_recordings(
+                fitting, out, device=device, workers=workers, until=until, hook=hook, report=_report
+            )
+        for line in _told(fit, out):
+            note(line)
+        return
+    if not speech:
+        raise InputError("Missing option '--speech', or '--recordings' to fit to one's own.")
     require_folder(out)
     recipe = Recipe(
         speech=speech,
@@ -95,13 +154,7 @@ def embedding(
         start=start,
         teacher=teacher,
         episodes=EpisodeConfig.up_to(max_set_size),
-        loop=LoopConfig(
-            steps=steps,
-            rate=rate,
-            cooldown=cooldown,
-            every=every,
-            max_set_size=max_set_size,
-        ),
+        loop=LoopConfig(**given),
         seed=seed,
     )
     with progress() if is_first() else nullcontext() as hook:
@@ -110,6 +163,19 @@ def embedding(
         )
     if is_first():
         note(f"weights in {path}")
+
+
+def _told(fit: Fit | None, folder: Path) -> list[str]:
+    """What came of a fit to recordings."""
+    if fit is None:
+        return [f"stopped; the same command goes on in {folder}"]
+    shares = f"{100 * fit.after:.1f} % after {100 * fit.before:.1f} % (± {100 * fit.error:.1f})"
+    verdict = "weights" if fit.better else "not surely better: the weights that it began with are"
+    return [
+        f"learned from {fit.taught} recordings, judged by {fit.held} that were held back: {shares} "
+        "of their windows, alone and mixed, go to their speakers",
+        f"{verdict} in {fit.weights}",
+    ]
 
 
 def _report(

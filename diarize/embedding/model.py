@@ -101,6 +101,11 @@ class Encoder(nn.Module):
         """It alone."""
         return [self]
 
+    @property
+    def last_layers(self) -> list[nn.Module]:
+        """What `locate` goes through."""
+        return [self.project]
+
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows of at least `stack` frames.
 
@@ -159,6 +164,12 @@ class Branches(nn.Module):
     def encoders(self) -> list[Encoder]:
         """The networks."""
         return [encoder for encoder in self.each if isinstance(encoder, Encoder)]
+
+    @property
+    def last_layers(self) -> list[nn.Module]:
+        """What `locate` goes through."""
+        own: list[nn.Module] = [encoder.project for encoder in self.encoders]
+        return own if self.join is None else [*own, self.join]
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows of at least `stack` frames."""

@@ -32,7 +32,7 @@ from diarize.training.development import (
     Episodes,
     make_episodes,
 )
-from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.knowledge import measured
 from diarize.training.loop import LoopConfig, Report, Trainer, train
 from diarize.training.processes import join_processes
@@ -146,7 +146,7 @@ def train_embedding(
 
 def begin(
     trainer: Trainer,
-    maker: EpisodeMaker,
+    maker: torch.utils.data.Dataset[Batch],
     checkpoint: Path | None,
     start: CompositionalEmbedding | None = None,
 ) -> None:

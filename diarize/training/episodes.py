@@ -102,7 +102,7 @@ class Batch:
         return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
 
 
-class EpisodeMaker(torch.utils.data.Dataset):
+class EpisodeMaker(torch.utils.data.Dataset[Batch]):
     """Item t is the batch of step t."""
 
     def __init__(
@@ -212,7 +212,8 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     several = np.concatenate([pair, triple, start, change])
     drawn = np.argsort(rng.random((len(several), speakers)), axis=1)
     voice[several, :2] = drawn[:, :2]
-    voice[triple, 2] = drawn[len(pair) : len(pair) + len(triple), 2]
+    if len(triple):
+        voice[triple, 2] = drawn[len(pair) : len(pair) + len(triple), 2]
     for row in start:  # the second voice begins or ends somewhere, not near the middle
         if rng.random() < 0.5:
             begin[row, 1] = _instant(rng, n)

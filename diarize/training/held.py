@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Float32
+from pyannote.core import Annotation, Segment
 
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.timeline import Diarization
@@ -31,6 +33,7 @@ MOST = 120.0
 """Seconds of a speaker of one recording that are kept, which bounds the memory."""
 
 Chunk = Float32[np.ndarray, "_"]
+Confidence = Mapping[tuple[Segment, str], float]
 
 
 @dataclass(frozen=True)
@@ -65,24 +68,53 @@ class HeldSpeech:
 
 def held_speech(recording: Recording, found: Diarization) -> HeldSpeech:
     """Take what is surely said by one speaker alone, of a recording that was diarized."""
-    spans = [held_spans(found, speaker) for speaker in found.annotation.labels()]
-    enough = [s for s in spans if sum(end - begin for begin, end in s) >= LEAST]
+    return speech_alone(recording, found.annotation, found.confidence)
+
+
+def speech_alone(
+    recording: Recording,
+    turns: Annotation,
+    confidence: Confidence = MappingProxyType({}),
+    *,
+    shortest: float = SHORTEST,
+    least: float = LEAST,
+) -> HeldSpeech:
+    """Take what speakers say alone, as `held_spans` finds it, of those with `least` seconds."""
+    spans = [held_spans(turns, speaker, confidence, shortest) for speaker in turns.labels()]
+    enough = [own for own in spans if seconds_of(own) >= least]
     return HeldSpeech(recording.uri, tuple(tuple(c) for c in read_spans(recording, enough)))
 
 
-def held_spans(found: Diarization, speaker: str) -> list[tuple[float, float]]:
-    """When a speaker surely speaks alone, seconds: stretches of `SHORTEST` to 1.5 `CHUNK`."""
+def seconds_of(spans: Sequence[tuple[float, float]]) -> float:
+    """How long spans are together."""
+    return sum(end - begin for begin, end in spans)
+
+
+def held_spans(
+    turns: Annotation,
+    speaker: str,
+    confidence: Confidence = MappingProxyType({}),
+    shortest: float = SHORTEST,
+) -> list[tuple[float, float]]:
+    """When a speaker surely speaks alone, seconds: stretches of `shortest` to 1.5 `CHUNK`.
+
+    Args:
+        turns: who speaks when.
+        speaker: whose stretches are wanted.
+        confidence: of turns, by segment and track; one is certain where nothing is said.
+        shortest: seconds of the shortest stretch.
+    """
     from pyannote.core import Timeline
 
-    overlap = found.annotation.get_overlap()
+    overlap = turns.get_overlap()
     spans: list[tuple[float, float]] = []
     left = MOST
-    for segment, track, label in found.annotation.itertracks(yield_label=True):
-        if label != speaker or found.confidence.get((segment, track), 1.0) < SUREST:
+    for segment, track, label in turns.itertracks(yield_label=True):
+        if label != speaker or confidence.get((segment, track), 1.0) < SUREST:
             continue
         for alone in Timeline([segment]).extrude(overlap):
             begin, end = alone.start + EDGE, min(alone.end - EDGE, alone.start + EDGE + left)
-            if end - begin < SHORTEST:
+            if end - begin < shortest:
                 continue
             edges = np.linspace(begin, end, max(1, round((end - begin) / CHUNK)) + 1).tolist()
             spans += pairwise(edges)

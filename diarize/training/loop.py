@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
-from diarize.training.episodes import Batch, EpisodeMaker
+from diarize.training.episodes import Batch
 from diarize.training.gradients import clip, keeping
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
 from diarize.training.processes import ALONE, Processes
@@ -229,7 +229,7 @@ def runs_bf16(kind: str) -> bool:
 
 def train(
     trainer: Trainer,
-    maker: EpisodeMaker,
+    maker: torch.utils.data.Dataset[Batch],
     targets: Tensor | None,
     folder: Path,
     development: Mapping[str, Episodes],

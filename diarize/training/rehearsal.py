@@ -1,9 +1,10 @@
 """How well a model tells the speakers of recordings apart, on mixtures made of the recordings.
 
-Nobody knows the truth of the recordings. What a first pass is sure of serves instead: a speaker's
-reference is the mean of f over windows of some chunks; the questions are windows of other chunks,
-alone, and mixed in pairs at about equal level; the candidates are all speakers of the recording and
-g of all pairs. The answer is a probability of the right candidate, a softmax of squared distances.
+Where nobody knows the truth of the recordings, what a first pass is sure of serves instead. A
+speaker's reference is the mean of f over windows of some chunks; the questions are windows of other
+chunks, alone, and mixed in pairs at about equal level; the candidates are all speakers of the
+recording and g of all pairs. The answer is a probability of the right candidate, a softmax of
+squared distances.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ SIGMA = 0.1
 
 REFERENCES, SINGLES = 8, 6  # windows of each speaker
 PAIRS = 24  # windows of each recording
+ROUNDS = 4  # of a recording of which the truth is known, each with other windows
 LEVELS = 3.0  # decibels: standard deviation of the first voice over the second
 
 
@@ -98,6 +100,27 @@ class Rehearsal:
             np.concatenate(right or nothing).astype(np.float64),
             np.concatenate(likelihoods or nothing),
         )
+
+
+def shares(
+    speech: Sequence[HeldSpeech], model: CompositionalEmbedding, seed: int
+) -> Float64[np.ndarray, " sets"]:
+    """Share of the windows of each set of each recording, of one speaker or two, that go to it.
+
+    Args:
+        speech: of recordings; what is asked is not what references are made of.
+        model: f and g.
+        seed: of the questions.
+    """
+    answers: dict[tuple[int, int], list[float]] = {}
+    references, questions = zip(*(one.parted() for one in speech), strict=True)
+    for number in range(ROUNDS):
+        rehearsal = Rehearsal(references, questions, model.encode, seed + number)
+        right = iter(rehearsal.answer(model).right.tolist())
+        for recording, exam in enumerate(rehearsal.exams):
+            for members in exam.expected.tolist():
+                answers.setdefault((recording, members), []).append(next(right))
+    return np.array([np.mean(own) for _, own in sorted(answers.items())])
 
 
 def heard(encoder: Encoder | Branches, windows: Sequence[Chunk]) -> Float[Tensor, "windows pooled"]:

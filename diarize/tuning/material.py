@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from diarize.audio import open_recording
-from diarize.audio.suffixes import AUDIO_SUFFIXES
 from diarize.clustering.composition import PLAIN
 from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.embedding.encoders import identity
 from diarize.errors import InputError
-from diarize.formats import load_annotations
 from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
+from diarize.training.labelled import labelled_recordings
 from diarize.tuning.recordings import Conversation
 from diarize.tuning.trials import Trial
 
@@ -135,25 +133,9 @@ def read_conversations(folders: Sequence[Path]) -> list[Conversation]:
     """Open recordings with NAME.rttm beside them.
 
     Raises:
-        InputError: turns without a recording, or with several, or not of it.
+        InputError: as `labelled_recordings`, or nobody speaks in one.
     """
-    found = []
-    for file in _files(folders, ".rttm"):
-        beside = [
-            path
-            for path in sorted(file.parent.iterdir())
-            if path.stem == file.stem and path.suffix.lower() in AUDIO_SUFFIXES
-        ]
-        if len(beside) != 1:
-            many = f"{len(beside)} recordings" if beside else "no recording"
-            raise InputError(f"{file}: {many} of this name beside it")
-        recording = open_recording(beside[0])
-        turns = load_annotations(file)
-        if recording.uri not in turns and len(turns) != 1:
-            raise InputError(f"{file}: no turns of {recording.uri}")
-        own = turns.get(recording.uri) or next(iter(turns.values()))
-        found.append(Conversation(recording, own))
-    return found
+    return [Conversation(*one) for one in labelled_recordings(folders)]
 
 
 def _files(folders: Sequence[Path], suffix: str) -> list[Path]:

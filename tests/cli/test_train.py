@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 
 import diarize.training.activity
 import diarize.training.embedding
+import diarize.training.recordings
 from diarize.training.activity import ActivityRecipe, train_activity
 from diarize.training.counting import CounterLoop
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.loop import LoopConfig
+from diarize.training.recordings import Fit, FittingRecipe, fit_recordings, fitting_loop
 
 Cli = Callable[..., Any]
 
@@ -164,3 +167,83 @@ def test_what_the_activity_network_cannot_be_trained_on(
 ) -> None:
     cli("train", "activity", "--out", tmp_path / "out", *options).assert_refused(reason)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the library is asked for; nothing is fitted."""
+    asked: list[dict[str, Any]] = []
+
+    def fit(recipe: FittingRecipe, folder: Path, *, report: Any, **options: Any) -> Fit | None:
+        asked.append({"recipe": recipe, "folder": folder, **options})
+        report(50, {"windows": 1.25, "kept": 0.5}, {}, None)
+        if options["until"]:
+            return None
+        better = recipe.seed == 7
+        return Fit(folder / "model.safetensors", better, 0.5, 0.75, 0.0123, 4, 2)
+
+    monkeypatch.setattr(diarize.training.recordings, "fit_recordings", fit)
+    return asked
+
+
+def test_a_fit_to_recordings(cli: Cli, fits: list[dict[str, Any]], tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command = ["train", "embedding", "--recordings", "r", "--out", out]
+    result = cli(
+        *command, "--recordings", "q", "--speech", "s", "--split", "train", "--rooms", "d",
+        "--noise", "n", "--start", "m", "--steps", 9, "--cooldown", 3, "--rate", 0.5, "--every", 2,
+        "--max-set-size", 2, "--workers", 0, "--seed", 7,
+    )  # fmt: skip
+    assert result.status == 0
+    assert result.out == "step 50: loss windows 1.250 kept 0.500\n"
+    assert result.err == (
+        "diarize: note: learned from 4 recordings, judged by 2 that were held back: 75.0 % after "
+        "50.0 % (± 1.2) of their windows, alone and mixed, go to their speakers\n"
+        f"diarize: note: weights in {out / 'model.safetensors'}\n"
+    )
+    loop = fitting_loop(9, cooldown=3, rate=0.5, every=2, max_set_size=2)
+    assert fits[0]["recipe"] == FittingRecipe(
+        recordings=[Path("r"), Path("q")], speech=[Path("s")], split="train", rooms=Path("d"),
+        noise=[Path("n")], start="m", loop=loop, seed=7,
+    )  # fmt: skip
+    result = cli(*command)
+    assert "not surely better: the weights that it began with are in" in result.err
+    assert fits[1]["recipe"] == FittingRecipe(recordings=[Path("r")], speech=[], noise=[])
+    function = inspect.signature(fit_recordings).parameters
+    for name in ("device", "workers", "until"):
+        assert fits[1][name] == function[name].default
+    result = cli(*command, "--until", 5)
+    assert result.err == f"diarize: note: stopped; the same command goes on in {out}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--recordings", "no"], "no: no such folder"),
+        (["--recordings", ".", "--teacher"], "--teacher goes without --recordings"),
+        (["--recordings", ".", "--dev-split", "d"], "--dev-split goes without --recordings"),
+        (["--recordings", ".", "--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
+    ],
+)
+def test_what_cannot_be_fitted_to(
+    cli: Cli, tmp_path: Path, options: list[str], reason: str
+) -> None:
+    cli("train", "embedding", "--out", tmp_path / "out", *options).assert_refused(reason)
+    assert not list(tmp_path.iterdir())
+
+
+def test_recordings_are_fitted_to(
+    cli: Cli, talk: Path, tiny_weights: Path, repo_root: Path, tmp_path: Path
+) -> None:
+    """The conversation that ships, twice."""
+    folder = tmp_path / "meetings"
+    folder.mkdir()
+    for stem in ("monday", "tuesday"):
+        shutil.copy(repo_root / "egs" / "conversation.ogg", folder / f"{stem}.ogg")
+        shutil.copy(repo_root / "egs" / "conversation.rttm", folder / f"{stem}.rttm")
+    command = ["--recordings", folder, "--start", tiny_weights, "--steps", 1, "--workers", 0]
+    result = cli("train", "embedding", *command, "--out", tmp_path / "mine")
+    assert result.status == 0, result.err
+    assert "learned from 1 recordings, judged by 1 that were held back" in result.err
+    model = tmp_path / "mine" / "model.safetensors"
+    assert cli("run", talk, "--backend", "ac", "--model", model).status == 0

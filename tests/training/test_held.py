@@ -29,14 +29,16 @@ def test_sure_turns_without_overlap_and_edges() -> None:
         (12.0, 20.0, "b", 0.9),
     )  # fmt: skip
     # Overlap and an unsure turn are left out; what is left of 10 to 11.5 is too short.
-    assert held_spans(found, "a") == [pytest.approx((0.1, 2.9))]
+    assert held_spans(found.annotation, "a", found.confidence) == [pytest.approx((0.1, 2.9))]
     edges = [12.1, 12.1 + 7.8 / 3, 12.1 + 2 * 7.8 / 3, 19.9]
-    assert held_spans(found, "b") == [pytest.approx((begin, end)) for begin, end in pairwise(edges)]
+    assert held_spans(found.annotation, "b", found.confidence) == [
+        pytest.approx((begin, end)) for begin, end in pairwise(edges)
+    ]
 
 
 def test_a_speaker_is_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("diarize.training.held.MOST", 4.0)
-    spans = held_spans(diarization((0.0, 30.0, "a", 1.0)), "a")
+    spans = held_spans(diarization((0.0, 30.0, "a", 1.0)).annotation, "a")
     assert sum(end - begin for begin, end in spans) == pytest.approx(4.0)
 
 

@@ -1,0 +1,117 @@
+"""Recordings with the turns of their speakers beside them, and the voices that speak in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from pyannote.core import Annotation
+
+from diarize.audio import SAMPLE_RATE, Recording, open_recording
+from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.errors import InputError
+from diarize.formats import load_annotations
+from diarize.mixing.speech import without_pauses
+from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
+from diarize.training.held import HeldSpeech, held_spans, seconds_of
+
+HELD_BACK = 3
+"""Every third recording is held back, by how much single speakers say in them, from the least."""
+
+Labelled = tuple[Recording, Annotation]
+
+
+def parted(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
+    """Recordings to learn from, and those that are held back.
+
+    Raises:
+        InputError: labels that cannot be used, or no two recordings in which two speakers each say
+            something alone twice, for 1.4 s or longer.
+    """
+    require_labels(folders)
+    found = labelled_recordings(folders)
+    for recording, turns in found:
+        if not turns:
+            raise InputError(f"{recording.label}: nobody speaks in it, by its RTTM file")
+    seconds = [(askable(turns), number) for number, (_, turns) in enumerate(found)]
+    useful = [found[number] for alone, number in sorted(seconds) if alone]
+    if len(useful) < 2:
+        where = ", ".join(map(str, folders))
+        raise InputError(
+            f"{where}: two recordings are needed in which two speakers each say enough alone, one "
+            f"to learn from and one to judge by, and there {'is one' if useful else 'are none'}"
+        )
+    return [one for n, one in enumerate(useful) if n % HELD_BACK], useful[::HELD_BACK]
+
+
+def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
+    """Open the recordings of folders with NAME.rttm beside them, sorted by name in each folder.
+
+    Raises:
+        InputError: turns without a recording, or with several, or not of it.
+    """
+    found = []
+    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".rttm"):
+        beside = [path for path in _recordings(file.parent) if path.stem == file.stem]
+        if len(beside) != 1:
+            many = f"{len(beside)} recordings" if beside else "no recording"
+            raise InputError(f"{file}: {many} of this name beside it")
+        recording = open_recording(beside[0])
+        turns = load_annotations(file)
+        if recording.uri not in turns and len(turns) != 1:
+            raise InputError(f"{file}: no turns of {recording.uri}")
+        found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
+    return found
+
+
+def require_labels(folders: Sequence[Path]) -> None:
+    """Raise InputError for a folder that is none, is named twice, or has not RTTM for each file."""
+    for number, folder in enumerate(folders):
+        if folder.resolve() in (other.resolve() for other in folders[:number]):
+            raise InputError(f"{folder}: named twice")
+        if not folder.is_dir():
+            raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
+        here = _recordings(folder)
+        if not here:
+            raise InputError(f"{folder}: no recordings")
+        for path in here:
+            if not path.with_suffix(".rttm").is_file():
+                raise InputError(f"{path}: no {path.with_suffix('.rttm').name} beside it")
+
+
+def askable(turns: Annotation) -> float:
+    """Seconds that speakers say alone in two stretches or more, one to know them by, one to ask.
+
+    Zero where there are not two such speakers.
+    """
+    spans = [held_spans(turns, speaker) for speaker in turns.labels()]
+    said = [seconds_of(own) for own in spans if len(own) > 1]
+    return sum(said) if len(said) > 1 else 0.0
+
+
+def voices_of(speech: Iterable[HeldSpeech], speeds: Sequence[float]) -> Voices:
+    """Take every speaker of every recording as a voice, whose corpus is the recording.
+
+    A recording at another speed is another recording of other people.
+
+    Args:
+        speech: of recordings; each is asked for when its turn comes.
+        speeds: factors.
+    """
+    import soxr
+
+    stretches, speakers, recordings = [], [], []
+    for number, one in enumerate(speech):
+        for speaker, chunks in enumerate(one.speakers):
+            said = levelled(without_pauses(np.concatenate(chunks), LONGEST_PAUSE))
+            for speed in speeds:
+                stretches.append(to_int16(soxr.resample(said, SAMPLE_RATE * speed, SAMPLE_RATE)))
+                recordings.append(f"{number} at {speed:g}")
+                speakers.append(f"{speaker} of {recordings[-1]}")
+    columns = (np.array(column) for column in (speakers, recordings, ["?"] * len(speakers)))
+    return Voices.of(stretches, *columns)
+
+
+def _recordings(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in AUDIO_SUFFIXES]

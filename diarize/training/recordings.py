@@ -1,0 +1,291 @@
+"""Fit f and g to somebody's own recordings, of which it is written down who speaks when.
+
+Each step has windows of the recordings, which are to go to their own sets among those of their
+recording, and windows of other speech, which are to stay where the start weights put them: labels
+teach what is new, and the start weights themselves what is not to be forgotten. Recordings held
+back judge: if they do not say that it is better, the weights stay those of the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from diarize.activity.counts import Hook
+from diarize.embedding import CompositionalEmbedding, load_model, pick_device, save_model
+from diarize.mixing.acoustics import noises_of
+from diarize.mixing.speech import utterances_of
+from diarize.mixing.voices import Voices, collect_voices
+from diarize.storage.files import atomic_output
+from diarize.training.checkpoints import recipe_text, require_same_recipe
+from diarize.training.embedding import UNLABELLED_SPEEDS, begin
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.held import speech_alone
+from diarize.training.labelled import Labelled, parted, voices_of
+from diarize.training.loop import LoopConfig, Report, Trainer, train
+from diarize.training.rehearsal import shares
+from diarize.training.rendering import Acoustics, training_rooms
+
+SHORTEST_TAUGHT = 0.5
+"""Seconds of the shortest stretch that is learned from, as the shortest window of training."""
+
+LEAST_TAUGHT = 2.0
+"""Seconds that a speaker must say alone, all in all, to be learned from."""
+
+MOST_SPEAKERS = 8
+"""Of one recording in an episode."""
+
+AS_THEY_ARE = Acoustics(rooms=0.0, one_place_rooms=0.0, noisy=0.3, snr=(10.0, 30.0), coded=0.0)
+"""The recordings have a room, a line and noise already."""
+
+
+def fitting_loop(steps: int = 300, **others: Any) -> LoopConfig:
+    """Few steps; the rate falls over the last two thirds of them, unless told otherwise."""
+    usual = {"rate": 1e-3, "warmup": 20, "cooldown": 2 * steps // 3, "every": 50}
+    return LoopConfig(steps=steps, **(usual | others))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittingRecipe:
+    """All that a fit to recordings is made of.
+
+    Attributes:
+        recordings: folders of recordings with RTTM files of the same stem.
+        speech: folders of single-speaker speech, so that nothing is forgotten; none: the voices of
+            the recordings, through other rooms and lines.
+        split: value of the tables' `split` column; None: everything.
+        rooms: folder of measured responses for that speech; None: made rooms alone.
+        noise: folders of noise recordings.
+        start: weights to begin with, a model's name or file.
+        kept: weight of what is to stay as it is.
+        loop: steps.
+        seed: of all that is drawn.
+    """
+
+    recordings: Sequence[Path]
+    speech: Sequence[Path] = ()
+    split: str | None = None
+    rooms: Path | None = None
+    noise: Sequence[Path] = ()
+    start: str | Path = "lstm-compositional"
+    kept: float = 60.0
+    loop: LoopConfig = field(default_factory=fitting_loop)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came of it.
+
+    Attributes:
+        weights: where they are.
+        better: whether they are new; otherwise they are those of the start.
+        before, after: share of the held-back windows that go to their set, the mean over all sets
+            of all recordings, with the start weights and the new ones.
+        error: standard error of their difference.
+        taught, held: recordings that were learned from, and held back.
+    """
+
+    weights: Path
+    better: bool
+    before: float
+    after: float
+    error: float
+    taught: int
+    held: int
+
+
+@dataclass(frozen=True)
+class FittingBatch(Batch):
+    """Windows of recordings, and others beside them of which nobody asks whose they are."""
+
+    beside: Float[Tensor, "others ..."]
+
+
+class FittingMaker(torch.utils.data.Dataset[Batch]):
+    """Item t is the batch of step t.
+
+    Args:
+        own: makes episodes of recordings, one for each number of speakers.
+        shares: how often each of these is drawn.
+        beside: makes the windows beside them.
+        seed: of what is drawn here.
+    """
+
+    def __init__(
+        self,
+        own: Sequence[EpisodeMaker],
+        shares: Sequence[float],
+        beside: EpisodeMaker,
+        seed: int,
+    ) -> None:
+        self.own, self.shares, self.beside, self.seed = own, shares, beside, seed
+
+    def __getitem__(self, step: int) -> FittingBatch:
+        rng = np.random.default_rng([self.seed, 6, step])
+        batch = self.own[int(rng.choice(len(self.own), p=self.shares))][step]
+        return FittingBatch(**vars(batch), beside=self.beside[step].features)
+
+
+class Fitter(Trainer):
+    """Moves the last layers of f, and g, while some windows are to stay where they were at first.
+
+    Args:
+        start: f and g, which stay as they are; a copy is moved.
+        config: how long and how fast.
+        kept: weight of what is to stay.
+        device: where.
+    """
+
+    def __init__(
+        self, start: CompositionalEmbedding, config: LoopConfig, kept: float, device: str
+    ) -> None:
+        self.start, self.kept = deepcopy(start).to(device).requires_grad_(False), kept
+        model = deepcopy(start)
+        model.compose.requires_grad_(True)
+        for layer in model.encode.last_layers:
+            layer.requires_grad_(True)
+        super().__init__(model, config, device)
+
+    def losses(
+        self,
+        batch: Batch,
+        vectors: Float[Tensor, "e windows dim"],
+        wanted: Float[Tensor, "e speakers dim"] | None,
+    ) -> dict[str, Tensor]:
+        """Those of the labels, and how far f and g of the windows beside them have moved."""
+        assert isinstance(batch, FittingBatch)
+        with torch.no_grad():
+            heard = self.start.encode.pool(batch.beside)  # which the model hears alike
+            before, union = self._placed(self.start, heard)
+        after, composed = self._placed(self.model, heard)
+        moved = 2 - (after * before).sum(dim=-1).mean() - (composed * union).sum(dim=-1).mean()
+        return super().losses(batch, vectors, wanted) | {"kept": self.kept * moved}
+
+    @staticmethod
+    def _placed(
+        model: CompositionalEmbedding, heard: Float[Tensor, "others pooled"]
+    ) -> tuple[Float[Tensor, "others dim"], Float[Tensor, "others dim"]]:
+        """Windows through f, and unions of each with the one before it."""
+        vectors = model.encode.locate(heard)
+        return vectors, model.compose(vectors, vectors.roll(1, 0))
+
+
+def fit_recordings(
+    recipe: FittingRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    workers: int = 1,
+    until: int | None = None,
+    hook: Hook | None = None,
+    report: Report | None = None,
+) -> Fit | None:
+    """Fit to recordings, or go on where it was interrupted.
+
+    Args:
+        recipe: what to fit to, and how.
+        folder: voices, checkpoint and the finished `model.safetensors` go here.
+        device: "auto", "cpu" or "cuda".
+        workers: processes that make batches.
+        until: stop before this step, as if interrupted.
+        hook: progress.
+        report: called at every checkpoint.
+
+    Returns:
+        What came of it; None if it was stopped before the last step.
+
+    Raises:
+        InputError: recordings, labels, speech, a model or a device that cannot be used, or a
+            folder with a training by another recipe.
+        TrainingError: a gradient that is not finite; its batch is kept in the folder.
+    """
+    own_device = pick_device(device)
+    require_same_recipe(_text(recipe), folder)
+    start = load_model(recipe.start)
+    taught, held = parted(recipe.recordings)
+    maker = _maker(recipe, taught, folder, hook)
+    trainer = Fitter(start, recipe.loop, recipe.kept, own_device)
+    begin(trainer, maker, folder / "checkpoint.safetensors", start)
+    train(trainer, maker, None, folder, {}, workers=workers, until=until, hook=hook, report=report)
+    if trainer.step < recipe.loop.steps:
+        return None
+    fitted = trainer.model.cpu().eval().requires_grad_(False)
+    asked = [speech_alone(*one, least=0.0) for one in held]
+    before, after = (shares(asked, model, recipe.seed) for model in (start, fitted))
+    gains = after - before
+    error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    # Where one set alone is better, the mean is its error: rounding is not to decide.
+    better = bool(gains.mean() > error + 1e-9)
+    weights = folder / "model.safetensors"
+    save_model(fitted if better else start, weights)
+    figures = float(before.mean()), float(after.mean()), error
+    return Fit(weights, better, *figures, len(taught), len(held))
+
+
+def _text(recipe: FittingRecipe) -> str:
+    return recipe_text(recipe, every=0)
+
+
+def _maker(
+    recipe: FittingRecipe, taught: Sequence[Labelled], folder: Path, hook: Hook | None
+) -> FittingMaker:
+    """What makes batches; voices are those of an earlier run, if there was one."""
+    own, beside = _voices(recipe, taught, folder, hook)
+    rooms, noises = training_rooms(recipe.rooms, recipe.seed), noises_of(recipe.noise)
+    speakers = np.unique(own.corpora, return_inverse=True, return_counts=True)
+    together = np.minimum(speakers[2], MOST_SPEAKERS)[speakers[1]]  # voices of each one's recording
+    sizes, counts = np.unique(together, return_counts=True)
+    makers = [
+        EpisodeMaker(own[together == size], noises, episodes_of(int(size)), recipe.seed, rooms)
+        for size in sizes
+    ]
+    n = min(MOST_SPEAKERS, len(np.unique(beside.speakers)))
+    config = replace(
+        EpisodeConfig(),
+        episodes=1,
+        speakers=n,
+        same_corpus=0.95 if recipe.speech else 0.0,
+        triples=4 if n > 2 else 0,
+    )
+    other = EpisodeMaker(beside, noises, config, recipe.seed + 1, rooms)
+    return FittingMaker(makers, (counts / counts.sum()).tolist(), other, recipe.seed)
+
+
+def episodes_of(speakers: int) -> EpisodeConfig:
+    """Episodes of recordings with so many speakers."""
+    return EpisodeConfig(
+        episodes=3,
+        speakers=speakers,
+        singles=max(2, MOST_SPEAKERS // speakers),
+        pairs=8,
+        triples=4 if speakers > 2 else 0,
+        starts=4,
+        changes=4,
+        same_corpus=1.0,
+        acoustics=AS_THEY_ARE,
+    )
+
+
+def _voices(
+    recipe: FittingRecipe, taught: Sequence[Labelled], folder: Path, hook: Hook | None
+) -> tuple[Voices, Voices]:
+    """Those of the recordings, and those beside them; from an earlier run, if there was one."""
+    if not (folder / "recipe.json").is_file():
+        if recipe.speech:
+            utterances = utterances_of(recipe.speech, recipe.split)
+            collect_voices(utterances, (1.0,), hook).save(folder / "beside")
+        said = (speech_alone(*one, shortest=SHORTEST_TAUGHT, least=LEAST_TAUGHT) for one in taught)
+        voices_of(said, UNLABELLED_SPEEDS).save(folder / "voices")
+        with atomic_output(folder / "recipe.json", "w") as file:
+            file.write(_text(recipe))
+    own = Voices.load(folder / "voices")
+    return own, Voices.load(folder / "beside") if recipe.speech else own

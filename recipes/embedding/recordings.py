@@ -1,0 +1,39 @@
+"""How well models tell the speakers of labelled recordings apart.
+
+    python recipes/embedding/recordings.py FOLDER MODEL [MODEL ...]
+
+FOLDER holds recordings with RTTM files of the same stem. Prints the share of their windows, alone
+and mixed, that go to their speakers, as `diarize train embedding --recordings` judges: the mean
+over all sets of all recordings, its difference from the first model's, and that one's standard
+error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from diarize.embedding import load_model
+from diarize.training.held import speech_alone
+from diarize.training.labelled import askable, labelled_recordings
+from diarize.training.rehearsal import shares
+
+
+def main(folder: Path, models: Sequence[str]) -> None:
+    """Read, ask every model the same, print."""
+    useful = [one for one in labelled_recordings([folder]) if askable(one[1])]
+    speech = [speech_alone(*one, least=0.0) for one in useful]
+    found = [shares(speech, load_model(name), seed=100) for name in models]
+    print(f"{len(useful)} recordings, {len(found[0])} sets\n")
+    print("| model | right | difference |\n|---|---|---|")
+    for name, own in zip(models, found, strict=True):
+        gains = 100 * (own - found[0])
+        error = gains.std(ddof=1) / np.sqrt(len(gains))
+        print(f"| {name} | {100 * own.mean():.1f} | {gains.mean():+.1f} ± {error:.1f} |")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
