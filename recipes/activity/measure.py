@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score
 from steps.markdown import errors, print_table
+from steps.trained import MODEL
 
 from diarize import Diarizer
 from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
@@ -145,8 +146,8 @@ def _cells(tally: Tally) -> list[str]:
 def of_whole(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
     """The error rates of the pipeline with either listener for each folder."""
     listeners = {
-        "network": Diarizer(activity=NetworkActivity(model=weights)),
-        "silero-vad": Diarizer(activity=SileroActivity(), counts=False),
+        "network": Diarizer(activity=NetworkActivity(model=weights), model=MODEL),
+        "silero-vad": Diarizer(activity=SileroActivity(), counts=False, model=MODEL),
     }
     for folder in folders:
         pairs = paired(folder)

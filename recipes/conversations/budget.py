@@ -18,6 +18,7 @@ import numpy as np
 from pyannote.core import Annotation
 from reliability import recordings
 from steps.markdown import percent, print_table
+from steps.trained import MODEL
 
 from diarize import Diarizer
 from diarize.scoring.der import speaker_time
@@ -36,7 +37,12 @@ def rows(folder: Path, backends: list[str]) -> Iterator[list[str]]:
     ]
     for regions in ("the reference's", "detected"):
         embedded = [
-            (Diarizer(activity=speech if regions != "detected" else None).embed(path), reference)
+            (
+                Diarizer(activity=speech if regions != "detected" else None, model=MODEL).embed(
+                    path
+                ),
+                reference,
+            )
             for path, reference, speech in conversations
         ]
         for number, backend in [
@@ -55,7 +61,7 @@ def error_parts(
     times = np.zeros(4)
     for one, reference in embedded:
         number = len(reference.labels()) if told_number else None
-        diarizer = Diarizer(backend=backend, n_speakers=number)
+        diarizer = Diarizer(backend=backend, n_speakers=number, model=MODEL)
         estimator, _ = diarizer.cluster(one, reference if diarizer.needs_reference else None)
         times += speaker_time(decompose(reference, diarizer.decode(one, estimator)))
     speech, *wrong = times

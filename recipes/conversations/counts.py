@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from steps.markdown import print_table
+from steps.trained import MODEL
 
 from diarize.audio import open_recording
 from diarize.clustering import make
@@ -81,7 +82,7 @@ def shapeless(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def main(folder: Path, methods: list[str]) -> None:
     """Print the mean error of each method, and its table of true against inferred counts."""
-    model = load_model()
+    model = load_model(MODEL)
     conversations = read_conversations(folder, model)
     true = np.array([count for count, _ in conversations])
     for method in methods:

@@ -19,6 +19,7 @@ import numpy as np
 import soundfile
 from pyannote.core import Annotation, Segment
 from steps.markdown import percent, print_table
+from steps.trained import MODEL
 
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import embed_windows, load_model
@@ -116,7 +117,7 @@ def seconds(utterances: Sequence[np.ndarray]) -> float:
 
 def _mean_vectors(voices: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
     """Embed each speaker's speech in pieces of 2 s; the mean of each, brought to the sphere."""
-    model, found = load_model(), []
+    model, found = load_model(MODEL), []
     window = model.knowledge.window
     for utterances in voices:
         begins = np.arange(0.0, seconds(utterances) - window, window)

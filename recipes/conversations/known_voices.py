@@ -28,6 +28,7 @@ import numpy as np
 from pyannote.core import Annotation
 from sklearn.linear_model import LogisticRegression
 from steps.markdown import percent, print_table
+from steps.trained import MODEL
 
 from diarize.audio import SAMPLE_RATE
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
@@ -120,7 +121,7 @@ def hear(diarizer: Diarizer, speech: Mapping[str, Sequence[np.ndarray]], n: int)
 
 def listen(files: Mapping[str, Sequence[Utterance]], n: int) -> Corpus:
     """Clips of all speakers, and conversations of those who have more to say."""
-    diarizer = Diarizer()
+    diarizer = Diarizer(model=MODEL)
     divided = {
         name: divide([read_samples(u.path) for u in own], CLIPS[i % len(CLIPS)])
         for i, (name, own) in enumerate(sorted(files.items()))

@@ -29,6 +29,7 @@ from known_voices import POOLED
 from pyannote.core import Annotation
 from scipy.optimize import minimize
 from steps.markdown import print_table
+from steps.trained import MODEL
 
 from diarize.audio import SAMPLE_RATE
 from diarize.formats.rttm import read_rttm
@@ -117,7 +118,7 @@ def find(told: argparse.Namespace) -> None:
     """Write a line for each recording and backend."""
     there = {(one.recording, one.backend) for one in read([told.file] * told.file.exists())}
     cache = Cache(told.folder / "cache")
-    diarizers = {name: Diarizer(backend=name, cache=cache) for name in told.backends}
+    diarizers = {name: Diarizer(backend=name, model=MODEL, cache=cache) for name in told.backends}
     paths = sorted(told.folder.glob("*.flac"), key=lambda path: path.stat().st_size)
     with told.file.open("a") as file:
         for path in paths:

@@ -22,6 +22,7 @@ import numpy as np
 from pyannote.core import Annotation, Segment
 from scipy.optimize import minimize
 from steps.markdown import print_table
+from steps.trained import MODEL
 
 from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
@@ -123,7 +124,7 @@ def calibration_error(told: Turns) -> float:
 
 def fit(folders: Sequence[str]) -> None:
     """Print the constants and what they come to, for each sharpness."""
-    diarizer = Diarizer()
+    diarizer = Diarizer(model=MODEL)
     told = join([shares(diarizer, path, truth) for path, truth in recordings(folders)])
     constants = ("sharpness", "slope", "offset", "doubled", "shared")
     columns = (*constants, "cross-entropy", "calibration error")
@@ -157,7 +158,7 @@ def fits(told: Turns) -> Iterator[list[str]]:
 
 def table(folders: Sequence[str]) -> None:
     """Print the reliability of the confidence, and its expected calibration error."""
-    diarizer = Diarizer()
+    diarizer = Diarizer(model=MODEL)
     report(join([confidence(diarizer, path, truth) for path, truth in recordings(folders)]))
 
 

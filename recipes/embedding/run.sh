@@ -3,14 +3,15 @@
 #   recipes/embedding/run.sh --speech DIR --unlabelled DIR --noise DIR [--speech-more DIR]
 #                            [--noise-more DIR] [--rooms DIR] [--work DIR] [--steps N]
 #                            [--cooldown N] [--rate R] [--start MODEL] [--device cpu|cuda] [--processes N]
-#                            [--beside MODEL] [--workers N] [--seed N] [--stage N] [--stop-stage N]
+#                            [--beside MODEL] [--split NAME] [--workers N] [--seed N] [--stage N] [--stop-stage N]
 # --start MODEL: begin with these weights rather than with drawn ones.
+# --split '': the voices of all splits, as for what ships; then nothing is left to choose the best step by.
 # --beside MODEL: join what is trained to these weights, as a second branch, and narrow both to 128 dimensions.
 # --processes N: through torchrun, on as many GPUs or groups of cores; a step sees N times as many windows.
 # Teacher and shifted voices need extras: pip install 'diarize-sets[shifts,teacher,torchaudio]'
 set -euo pipefail
 speech='' speech_more='' unlabelled='' noise='' noise_more='' rooms='' work=work steps=14000 cooldown=11000 rate=1.2e-3 start=''
-device=cpu processes=1 workers=1 seed=0 beside='' stage=0 stop_stage=2
+device=cpu processes=1 workers=1 seed=0 beside='' split=train stage=0 stop_stage=2
 . "$(dirname "$0")/../steps/parse_options.sh"
 [ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
 mkdir -p "$work"
@@ -19,7 +20,7 @@ if wanted 0 "$steps steps (goes on where it stopped)"; then
   command=(diarize)
   [ "$processes" -gt 1 ] && command=(torchrun --standalone "--nproc-per-node=$processes" --module diarize)
   "${command[@]}" train embedding --speech "$speech" ${speech_more:+--speech "$speech_more"} \
-    --split train --dev-split dev-a \
+    ${split:+--split "$split" --dev-split dev-a} \
     --pool librispeech --pool vctk ${unlabelled:+--unlabelled "$unlabelled"} \
     ${noise:+--noise "$noise"} ${noise_more:+--noise "$noise_more"} ${rooms:+--rooms "$rooms"} --shifts --teacher ${start:+--start "$start"} \
     --steps "$steps" --cooldown "$cooldown" --rate "$rate" --every 500 --seed "$seed" \

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from pyannote.core import Annotation, Segment, Timeline
 from steps.markdown import percent, print_table
+from steps.trained import MODEL
 
 from diarize.formats.rttm import read_rttm
 from diarize.pipeline import Diarizer
@@ -102,7 +103,7 @@ def outside(annotation: Annotation, told: Annotation) -> Annotation:
 
 def measure(folder: Path, backend: str) -> Iterator[list[str]]:
     """A row of the table for each rule."""
-    diarizer = Diarizer(backend=backend)
+    diarizer = Diarizer(backend=backend, model=MODEL)
     references, free = {}, {}
     told: dict[str, dict[str, Annotation]] = {rule: {} for rule in RULES}
     corrected: dict[str, dict[str, Annotation]] = {rule: {} for rule in RULES}

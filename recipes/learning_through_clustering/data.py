@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from steps.idx import read_idx_pair
+from steps.trained import MODEL
 from torch import Tensor, nn
 
 WIDTH = 128
@@ -98,7 +99,7 @@ def speech(folder: Path, split: str) -> Data:
     from diarize.embedding import embed_windows, load_model, place_windows
     from diarize.mixing.speech import by_speaker, find_utterances, read_samples, without_pauses
 
-    model, vectors, labels = load_model(), [], []
+    model, vectors, labels = load_model(MODEL), [], []
     for files in by_speaker(find_utterances(folder, split)).values():
         spoken = np.concatenate([without_pauses(read_samples(file.path)) for file in files])
         region = np.array([[0.0, len(spoken) / SAMPLE_RATE]])

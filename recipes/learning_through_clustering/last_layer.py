@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from online import OnlineClustering, squared
+from steps.trained import MODEL
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
@@ -276,7 +277,7 @@ def main() -> None:
     parser.add_argument("--backend", default="ckm")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    diarizer = Diarizer(backend=options.backend, seed=options.seed)
+    diarizer = Diarizer(backend=options.backend, seed=options.seed, model=MODEL)
     recordings = [open_recording(path) for path in options.recordings]
     speech, change = first_pass(recordings, diarizer)
     shipped = load_model(diarizer.model, pick_device(diarizer.device))

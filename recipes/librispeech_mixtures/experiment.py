@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from steps.tables import METHODS, cluster_trials, print_tables, score_trials, tune_methods
+from steps.trained import MODEL
 
 from diarize.embedding import load_model
 
@@ -17,7 +18,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("stage", choices=("tune", "cluster", "print"))
     parser.add_argument("work", type=Path)
-    parser.add_argument("--model", default="lstm-compositional")
+    parser.add_argument("--model", default=MODEL)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--sizes", nargs="+", default=(), metavar="D:N")
     parser.add_argument("--valid-size", type=int, default=150, metavar="N")

@@ -6,14 +6,14 @@
 #     --librispeech DIR  LibriSpeech as published; validation on dev-clean, test on test-clean
 #     --download         fetch these two subsets from openslr.org into WORK first
 #     --smoke            synthesised voices, tiny sizes; two minutes
-#   [--work work] [--model lstm-compositional] [--seed 0] [--trials 10] [--processes 1]
+#   [--work work] [--model train/lstm-compositional] [--seed 0] [--trials 10] [--processes 1]
 #   [--pool "librispeech vctk"]      corpora (beginnings of their names) taken as one
 #   [--valid-split NAME] [--test-split NAME]
 #   [--methods "gcr cap ..."] [--sizes "2:150 3:250 ..."]
 #   [--without-g] [--train-options "--noise DIR ..."]  further table: an f trained without g (stage 6)
 #   [--stage N] [--stop-stage N]  0 data, 1 trials, 2 embed, 3 tune, 4 cluster, 5 tables, 6 without g
 set -euo pipefail
-speech='' librispeech='' download=false smoke=false work=work model=lstm-compositional seed=0 trials=10
+speech='' librispeech='' download=false smoke=false work=work model=train/lstm-compositional seed=0 trials=10
 processes=1 pool='librispeech vctk' valid_split='' test_split='' without_g=false train_options=''
 methods='gcr gcr-nearest gcr-counting cap ckm ckm-counting ap ac ac-counting fcm gmm osc centroids'
 sizes='2:150 2:750 2:1500 2:7500 2:15000 3:250 3:1250 3:2500'

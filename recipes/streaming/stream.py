@@ -15,6 +15,7 @@ import argparse
 from pathlib import Path
 
 from pyannote.core import Annotation
+from steps.trained import MODEL
 
 from diarize import StreamingDiarizer
 from diarize.audio import open_recording
@@ -49,7 +50,7 @@ def main() -> None:
 def heard(path: Path, **options: float) -> StreamingDiarizer:
     """A diarizer that has heard a whole recording."""
     recording = open_recording(path)
-    diarizer = StreamingDiarizer(uri=recording.uri, **options)
+    diarizer = StreamingDiarizer(uri=recording.uri, model=MODEL, **options)
     for block in recording.blocks(BLOCK_SECONDS):
         diarizer.push(block)
     diarizer.end()

@@ -17,19 +17,16 @@ from diarize.training.processes import ALONE, Processes, is_first, join_processe
 
 from ..making import write_hum
 
-SCRIPT = """
+RECIPE = """
 import sys
 from pathlib import Path
 import torch
-from safetensors.torch import save_file
-from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
-from diarize.mixing.voices import Voices
+from diarize.embedding import EmbeddingConfig
 from diarize.training.embedding import Recipe, train_embedding
-from diarize.training.episodes import EpisodeConfig, EpisodeMaker
-from diarize.training.loop import LoopConfig, Trainer
-from diarize.training.processes import ALONE, join_processes
+from diarize.training.episodes import EpisodeConfig
+from diarize.training.loop import LoopConfig
 
-folder = Path(sys.argv[1])
+folder, until = Path(sys.argv[1]), int(sys.argv[2])
 recipe = Recipe(
     speech=[folder / "speech"],
     model=EmbeddingConfig(dim=16, hidden=8, layers=1),
@@ -38,41 +35,66 @@ recipe = Recipe(
     ),
     loop=LoopConfig(steps=3, warmup=1, cooldown=2, every=2, bf16=False, clip=1e9),
 )
-for name, until in (("whole", 3), ("parts", 2), ("parts", 3)):
-    train_embedding(recipe, folder / name, workers=0, until=until)
+"""
+TRAIN = RECIPE + "train_embedding(recipe, folder / sys.argv[3], workers=0, until=until)\n"
+GRADIENTS = (
+    RECIPE
+    + """
+from safetensors.torch import save_file
+from diarize.embedding import CompositionalEmbedding
+from diarize.training.episodes import EpisodeMaker
+from diarize.training.loop import Trainer
+from diarize.training.processes import join_processes
+from diarize.mixing.voices import Voices
 
 with join_processes("cpu") as (processes, device):
-    maker = EpisodeMaker(Voices.load(folder / "whole" / "voices"), [], recipe.episodes, 0)
-    for name, among in (("both", processes), ("alone", ALONE)):
-        torch.manual_seed(0)
-        trainer = Trainer(CompositionalEmbedding(recipe.model), recipe.loop, device, among)
-        trainer.advance(maker[processes.rank], None)
-        found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
-        save_file(found, folder / f"{name}-{processes.rank}.safetensors")
+    maker = EpisodeMaker(Voices.load(folder / "one" / "voices"), [], recipe.episodes, 0)
+    torch.manual_seed(0)
+    trainer = Trainer(CompositionalEmbedding(recipe.model), recipe.loop, device, processes)
+    trainer.advance(maker[until + processes.rank], None)
+    found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
+    save_file(found, folder / f"{sys.argv[3]}-{processes.rank}.safetensors")
 """
+)
 
 
-def test_two_processes_agree_and_go_on_after_an_interruption(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("processes")
     for number in range(4):
-        (tmp_path / "speech" / f"s{number}").mkdir(parents=True)
-        write_hum(tmp_path / "speech" / f"s{number}" / "a.wav", 80 + 23 * number)
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    starter = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+        (folder / "speech" / f"s{number}").mkdir(parents=True)
+        write_hum(folder / "speech" / f"s{number}" / "a.wav", 80 + 23 * number)
+    return folder
+
+
+def run(folder: Path, script: str, *arguments: str, processes: int) -> None:
+    path = folder / "script.py"
+    path.write_text(script)
+    starter = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    command = [sys.executable, *(starter if processes > 1 else []), str(path), str(folder)]
     done = subprocess.run(
-        [sys.executable, *starter, str(script), str(tmp_path)],
+        [*command, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    whole, parts = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "parts"))
+
+
+def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path) -> None:
+    run(folder, TRAIN, "3", "one", processes=2)
+    run(folder, TRAIN, "2", "parts", processes=2)
+    run(folder, TRAIN, "3", "parts", processes=2)
+    whole, parts = (load_file(folder / name / "model.safetensors") for name in ("one", "parts"))
     assert all(torch.equal(parts[name], tensor) for name, tensor in whole.items())
 
     # Both step along the mean of the two gradients.
-    files = ("both-0", "both-1", "alone-0", "alone-1")
-    both, again, first, second = (load_file(tmp_path / f"{name}.safetensors") for name in files)
+    run(folder, GRADIENTS, "0", "both", processes=2)
+    run(folder, GRADIENTS, "0", "first", processes=1)
+    run(folder, GRADIENTS, "1", "second", processes=1)
+    files = ("both-0", "both-1", "first-0", "second-0")
+    both, again, first, second = (load_file(folder / f"{name}.safetensors") for name in files)
     for name, gradient in both.items():
         assert torch.equal(gradient, again[name])
         torch.testing.assert_close(gradient, (first[name] + second[name]) / 2)
