@@ -26,8 +26,8 @@ SUMMARY = """\
 - Real meetings: pyannote.audio 3.1, which has heard AMI's training meetings, has an error rate of
   {pyannote} % on its test meetings (published); ours, which has heard no meeting, {meetings} % on
   five excerpts of AMI, and {calls} % on four telephone calls.
-- Conversations between speakers whom no training has heard: ours {ours} %, Resemblyzer with
-  SpectralCluster {peer} %.
+- Conversations between speakers whom no training has heard (by the [weights](models/README.md) of
+  one split: what ships has heard more): ours {ours} %, Resemblyzer with SpectralCluster {peer} %.
 - An hour takes {seconds} s on one core, with that peer {peer_seconds} s; pyannote.audio 3.1 takes
   {gpu_seconds} s on a GPU (published).\
 """
