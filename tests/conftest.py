@@ -55,8 +55,6 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     written = function.__annotations__
     hints = {name: _hint(one, function.__globals__) for name, one in written.items()}
-    if inspect.isgeneratorfunction(function):
-        hints.pop("return", None)
     function.__annotations__ = hints
     checked = _beartype(function)
     function.__annotations__ = written
@@ -72,7 +70,10 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _decorator(typechecker: Any) -> Callable[[Any], Any]:
     def decorate(one: Any) -> Any:
-        return _jaxtyped(one, typechecker=_typecheck) if isinstance(one, type) else _checked(one)
+        # The arguments of a generator are checked when it begins: that is in nobody's call.
+        if isinstance(one, type) or inspect.isgeneratorfunction(one):
+            return _jaxtyped(one, typechecker=_typecheck)
+        return _checked(one)
 
     return decorate
 
