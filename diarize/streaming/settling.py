@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class Settler:
         """
         whole = begin == 0
 
+        @lru_cache(maxsize=1)  # the clustering that is believed was decoded to be asked
         def decoded(estimator: Any) -> Decoded:
             speakers = estimator.speakers()
             trellis = Trellis.of(cells, fine, speakers.sets(), voices, self._options)

@@ -25,7 +25,7 @@ if wanted 1 "cluster with $backends"; then
     log "$backend"
     truth=()
     [ "$backend" = oracle ] && truth=(--reference "$work/reference.rttm")
-    diarize run "$work"/conversations/*.flac --model train/lstm-compositional --backend "$backend" "${truth[@]}" \
+    diarize run "$work"/conversations/*.flac --model "$trained" --backend "$backend" "${truth[@]}" \
       --out "$work/$backend/" 2> "$work/$backend.log"
   done
 fi
@@ -42,7 +42,7 @@ if $hard_cases && wanted 3 'hard cases'; then
   for backend in $backends; do
     truth=()
     [ "$backend" = oracle ] && truth=(--reference "$work/hard.rttm")
-    diarize run "$work"/hard/*.flac --model train/lstm-compositional --backend "$backend" "${truth[@]}" \
+    diarize run "$work"/hard/*.flac --model "$trained" --backend "$backend" "${truth[@]}" \
       --out "$work/hard-$backend/" 2> "$work/hard-$backend.log"
     diarize score "$work/hard.rttm" "$work/hard-$backend" --json > "$work/hard-$backend.json"
     printf '\n`%s`\n\n' "$backend"

@@ -18,17 +18,16 @@ if wanted 0 'conversations of dev-a and dev-b, in the room'; then
     python "$channels" room "$work/dry-$split" "$work/far-$split"
   done
 fi
-start=train/lstm-compositional # what ships has heard the voices of dev-a and dev-b
 fitted=$work/fitted/model.safetensors
 if wanted 1 "$steps steps on dev-a (goes on where it stopped)"; then
-  diarize train embedding --recordings "$work/far-dev-a" --start "$start" --speech "$speech" --split train \
+  diarize train embedding --recordings "$work/far-dev-a" --start "$trained" --speech "$speech" --split train \
     ${rooms:+--rooms "$rooms"} ${noise:+--noise "$noise"} --steps "$steps" --out "$work/fitted"
 fi
 if wanted 2 'windows of dev-b in the room'; then
-  python "$here/recordings.py" "$work/far-dev-b" "$start" "$fitted"
+  python "$here/recordings.py" "$work/far-dev-b" "$trained" "$fitted"
 fi
 if wanted 3 'diarization of dev-b in the room, and set accuracy as recorded'; then
-  for model in "$start" "$fitted"; do
+  for model in "$trained" "$fitted"; do
     diarize run "$work"/far-dev-b/*.wav --model "$model" --out "$work/hypotheses-$(basename "$model")/"
     diarize score "$work/far-dev-b" "$work/hypotheses-$(basename "$model")"
   done

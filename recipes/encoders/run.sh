@@ -27,7 +27,7 @@ if wanted 1 "g, from $batches batches"; then
     --passes "$passes" --rate "$rate" --workers "$workers" --seed "$seed" | tee "$work/train.log"
 fi
 if wanted 2 "set accuracy on dev-b, $episodes episodes"; then
-  for model in train/lstm-compositional "$network"; do
+  for model in "$trained" "$network"; do
     printf '\n`%s`\n' "$model"
     python "$here/../embedding/report.py" "${speech%% *}" "$model" dev-b "$episodes"
   done
@@ -38,7 +38,7 @@ if wanted 3 'whole recordings'; then
   for folder in $recordings; do
     set=$(basename "$folder")
     cat "$folder"/*.rttm > "$work/$set.rttm"
-    for model in train/lstm-compositional "$work/mean/mean.onnx" "$network"; do
+    for model in "$trained" "$work/mean/mean.onnx" "$network"; do
       name=$(basename "$model" .onnx)
       diarize run "$folder" --model "$model" --cache "$work/cache" --out "$work/$set-$name/" 2>> "$work/$set.log"
       diarize score "$work/$set.rttm" "$work/$set-$name" --json > "$work/$set-$name.json"

@@ -62,11 +62,11 @@ if [ -n "$speech" ] && wanted 6 'adaptation'; then
       log "$channel, $split"
       python "$here/channels.py" "$channel" "$work/$split-40/conversations" "$own"
       cat "$own"/conversation_0[123]?.rttm > "$own/reference.rttm"
-      diarize adapt "$own"/conversation_00?.wav --model train/lstm-compositional --out "$own/aligned.safetensors"
+      diarize adapt "$own"/conversation_00?.wav --model "$trained" --out "$own/aligned.safetensors"
       python "$here/last_layer.py" "$own"/conversation_00?.wav --out "$own/trained.safetensors"
       for backend in ckm gcr; do
         for model in shipped aligned trained; do
-          weights=train/lstm-compositional
+          weights=$trained
           if [ "$model" != shipped ]; then weights="$own/$model.safetensors"; fi
           found="$own/$backend-$model"
           diarize run "$own"/conversation_0[123]?.wav --backend "$backend" --model "$weights" \
