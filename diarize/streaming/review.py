@@ -44,13 +44,14 @@ class Reviewed(Protocol):
         """Take over the speakers of a review."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Review:
     """A review that is under way."""
 
     result: Future[Any]
     until: float  # seconds of sound at which it is wanted
     after: int  # windows that the live clustering had taken in when it began
+    least: float  # seconds that it may be waited for, once, however late the stream is
 
 
 class Reviews:
@@ -75,19 +76,20 @@ class Reviews:
             heard: seconds of sound so far.
             n_windows: that are clustered in hindsight, of that sound.
             narrow: whether its band is narrow.
-            patience: seconds that a review which is wanted now may be waited for, where these are
-                more than `LEAST`. One that is not done then is wanted still: what is said depends
+            patience: seconds that a review which is wanted now may be waited for; the first time,
+                `LEAST` in any case. One that is not done then is wanted still: what is said depends
                 on how fast the machine is only where that is too slow.
         """
         if self._now is None:
             if n_windows >= self._next:
                 self._next = int(np.ceil(n_windows * GROWTH))
                 result = self._look(LAST, narrow)
-                self._now = Review(result, heard + DELAY, self._live.taken)
+                self._now = Review(result, heard + DELAY, self._live.taken, LEAST)
             return
         if heard < self._now.until:
             return
-        wait([self._now.result], max(LEAST, patience))
+        wait([self._now.result], max(self._now.least, patience))
+        self._now.least = 0.0
         if self._now.result.done():
             rows, found = self._now.result.result()
             self._live.learn(rows, found.sets_, found.centroids_, self._now.after)
