@@ -19,7 +19,7 @@ from diarize.sets import SpeakerSets
 
 FIRST = 8  # windows that are clustered, four seconds of speech, of the first review
 GROWTH = 1.5  # how many times as many there are at the next one
-LAST = 7200  # of them that a review looks at, an hour of speech
+LAST = 2400  # of them that a review looks at, twenty minutes of speech
 DELAY = 1.0  # seconds of sound that a review is given
 LEAST = 0.2  # seconds that one which is wanted may be waited for
 
@@ -82,7 +82,7 @@ class Reviews:
         """
         if self._now is None:
             if n_windows >= self._next:
-                self._next = int(np.ceil(n_windows * GROWTH))
+                self._next = min(int(np.ceil(n_windows * GROWTH)), n_windows + LAST // 2)
                 result = self._look(LAST, narrow)
                 self._now = Review(result, heard + DELAY, self._live.taken, LEAST)
             return

@@ -43,6 +43,21 @@ def test_reviews_come_when_what_was_heard_has_grown_and_are_learnt_after_a_while
     assert DELAY == 1.0
 
 
+def test_what_was_heard_long_ago_is_not_looked_at_again() -> None:
+    began: list[int] = []
+
+    def look(_n_windows: int, _narrow: bool) -> Future[Any]:
+        result: Future[Any] = Future()
+        result.set_result((None, SimpleNamespace(sets_=None, centroids_=None)))
+        began.append(n)
+        return result
+
+    reviews = Reviews(Live(), look)
+    for n in range(0, 20000, 10):
+        reviews.go_on(n / 2, n, False, patience=0.0)
+    assert {b - a for a, b in pairwise(began) if a > 2 * module.LAST} == {module.LAST // 2}
+
+
 def test_a_review_that_is_late_is_learnt_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST", 0.0)
     live, result = Live(), Future[Any]()
