@@ -11,9 +11,9 @@ from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.embedding.encoders import identity
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings, read_embeddings
+from diarize.formats.labelled import labelled_recordings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
-from diarize.training.labelled import labelled_recordings
 from diarize.tuning.recordings import Conversation
 from diarize.tuning.trials import Trial
 
@@ -26,11 +26,6 @@ def require_composition(name: str) -> None:
 
 def composition(name: str, content: Embeddings, file: Path) -> Any:
     """Find g.
-
-    Args:
-        name: "model", or a plain composition.
-        content: the vectors, which may name their model.
-        file: where they come from, for messages.
 
     Raises:
         InputError: an unknown name, or a model that is not named or not the one at hand.
@@ -102,11 +97,6 @@ def read_trials(
     folders: Sequence[Path], compose: str | None, note: Callable[[str], None]
 ) -> tuple[list[Trial], Any]:
     """Read NAME.npz with NAME.json.
-
-    Args:
-        folders: that hold them.
-        compose: g, as `composition` takes it; None: there is none.
-        note: told what is not known of the vectors.
 
     Raises:
         InputError: a file that cannot be used, or, where g is the model's, several models.

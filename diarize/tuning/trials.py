@@ -125,12 +125,7 @@ def tune(
 
 
 def declared_space(backend: str, *, counted: bool) -> dict[str, Sequence[Any]]:
-    """What a backend declares as worth tuning.
-
-    Args:
-        backend: name of a clustering.
-        counted: whether the number of speakers is given, so that no penalty on it has an effect.
-    """
+    """What a backend declares as worth tuning."""
     tunables = clustering.make(backend).tunables
     return {
         name: candidates
