@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from diarize.cli.messages import note
+from diarize.cli.messages import note, put
 from diarize.cli.options import BackendOption, SeedOption, argument, count, option
 from diarize.errors import InputError
 
@@ -69,7 +69,7 @@ def tune(
     """
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
-    from diarize.storage.files import atomic_output, require_writable
+    from diarize.storage.files import require_writable
     from diarize.tuning.material import (
         hold_recordings,
         read_conversations,
@@ -127,13 +127,8 @@ def tune(
                 hook=hook,
             )
     name = f"{backend}-tuned" if out == "-" else Path(out).stem
-    source = _describe(found, paths, {"max-set-size": max_set_size, "seed": seed})
-    text = preset_text(Preset(name, backend, found.params, source))
-    if out == "-":
-        print(text, end="")
-    else:
-        with atomic_output(out, "w") as stream:
-            stream.write(text)
+    settings = f"max-set-size {max_set_size}, seed {seed}"
+    put(preset_text(Preset(name, backend, found.params, _describe(found, paths, settings))), out)
     _print_best(found)
 
 
@@ -142,17 +137,16 @@ def _require_metric(metric: str | None, known: Sequence[str], material: str) -> 
         raise InputError(f"metric {metric}: not one of {', '.join(known)}, which {material} have")
 
 
-def _describe(found: Tuning, folders: Sequence[Path], settings: Mapping[str, object]) -> str:
+def _describe(found: Tuning, folders: Sequence[Path], settings: str) -> str:
     """One sentence on where a preset comes from."""
     from diarize.storage.version import __version__
 
     best = found.table[0]
     spread = "" if best.standard_error != best.standard_error else f" ({best.standard_error:.4f})"
-    said = ", ".join(f"{name} {value}" for name, value in settings.items())
     return (
         f"Tuned on {found.n_trials} inputs of {', '.join(map(str, folders))}: "
         f"{found.metric} {best.score:.4f}{spread}, best of {len(found.table)} of "
-        f"{found.n_combinations} combinations, {said}, diarize {__version__}."
+        f"{found.n_combinations} combinations, {settings}, diarize {__version__}."
     )
 
 
@@ -174,7 +168,7 @@ def _print_best(found: Tuning) -> None:
         table.add_row(
             f"{100 * outcome.score:.2f}",
             "-" if deviation != deviation else f"({100 * deviation:.2f})",
-            *(Text(_shown(value)) for value in outcome.params.values()),
+            *(Text("none" if value is None else str(value)) for value in outcome.params.values()),
         )
     print_table(table, stderr=True)
     failed = [outcome for outcome in found.table if outcome.failure is not None]
@@ -182,7 +176,3 @@ def _print_best(found: Tuning) -> None:
         note(f"{len(failed)} combinations cannot be used, among others: {failed[0].failure}")
     if len(found.table) < found.n_combinations:
         note(f"tried {len(found.table)} of {found.n_combinations} combinations; see --budget")
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)

@@ -17,11 +17,7 @@ def draw_events(
 ) -> Float32[np.ndarray, "samples"]:
     """Scatter short sounds, `rate` of them a second, relative to speech at a level of one.
 
-    Args:
-        rng: where the draws come from.
-        n: samples.
-        rate: mean number of events in a second.
-        noises: recordings of noise at unit power, of which short pieces are taken.
+    Some are pieces of `noises`, which have unit power.
     """
     track = np.zeros(n, np.float32)
     for _ in range(int(rng.poisson(rate * n / SAMPLE_RATE))):

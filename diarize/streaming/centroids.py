@@ -52,13 +52,8 @@ class CentroidOptions:
 class LiveCentroids:
     """Speakers whose centroids follow what is heard.
 
-    Args:
-        dimension: of the vectors.
-        max_set_size: size of the largest set that is looked for.
-        compose: g.
-        scatter: how vectors of one speaker scatter, at the distance at which these windows lie.
-        most: speakers at a time; None: as many as can be decoded among.
-        options: of this way.
+    `scatter` is that of windows as near to each other as these; `most` speakers are heard at a
+    time, None: as many as can be decoded among.
 
     Attributes:
         became: of two speakers that turned out to be one, whom the one that came later became.
