@@ -70,12 +70,7 @@ def tune(
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
     from diarize.storage.files import require_writable
-    from diarize.tuning.material import (
-        hold_recordings,
-        read_conversations,
-        read_trials,
-        require_composition,
-    )
+    from diarize.tuning.material import hold_recordings, read_trials, require_composition
     from diarize.tuning.presets import Preset, preset_text
 
     given = parse_space(param or [], _OWN_OPTIONS)
@@ -84,8 +79,9 @@ def tune(
     found: Tuning
     if hold_recordings(paths):
         _require_metric(metric, ("der",), "recordings")
+        from diarize.formats.labelled import labelled_recordings
         from diarize.pipeline import Diarizer
-        from diarize.tuning import tune_recordings
+        from diarize.tuning import Conversation, tune_recordings
         from diarize.tuning.recordings import recordings_space
 
         diarizer = Diarizer(
@@ -95,7 +91,7 @@ def tune(
             model=model,
             seed=seed,
         )
-        conversations = read_conversations(paths)
+        conversations = [Conversation(*one) for one in labelled_recordings(paths)]
         space = {**recordings_space(diarizer), **given}
         with progress() as hook:
             found = tune_recordings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diarize.scoring.ari import adjusted_rand_index
 from diarize.scoring.cri import compositional_rand_index
 from diarize.scoring.online import conflation, fracture, hungarian_accuracy, id_cost
-from diarize.scoring.report import Report, Scores, score_files, standard_error
+from diarize.scoring.report import Report, Scores, score_files
 
 __all__ = [
     "Report",
@@ -17,5 +17,4 @@ __all__ = [
     "hungarian_accuracy",
     "id_cost",
     "score_files",
-    "standard_error",
 ]

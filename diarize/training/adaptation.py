@@ -18,7 +18,7 @@ from diarize.audio import Recording
 from diarize.embedding import load_model, pick_device
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.pipeline import Diarizer
-from diarize.scoring import standard_error
+from diarize.scoring.report import standard_error
 from diarize.training.alignment import (
     Covariance,
     align,

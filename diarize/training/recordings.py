@@ -25,7 +25,7 @@ from diarize.formats.labelled import Labelled
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
-from diarize.scoring import standard_error
+from diarize.scoring.report import standard_error
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.embedding import UNLABELLED_SPEEDS, begin
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker

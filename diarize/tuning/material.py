@@ -11,10 +11,8 @@ from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.embedding.encoders import identity
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings, read_embeddings
-from diarize.formats.labelled import labelled_recordings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
-from diarize.tuning.recordings import Conversation
 from diarize.tuning.trials import Trial
 
 
@@ -104,7 +102,7 @@ def read_trials(
     trials = []
     g, first = None, None
     scatters: dict[Any, Any] = {}  # of each model
-    for file in _files(folders, ".npz"):
+    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".npz"):
         content = read_embeddings(file)
         maker = (content.model, content.model_sha256)
         if first is None:
@@ -117,18 +115,3 @@ def read_trials(
             scatters[maker] = scatter_of(content, file, note)
         trials.append(Trial(str(file), content.embeddings, truth, scatters[maker]))
     return trials, g
-
-
-def read_conversations(folders: Sequence[Path]) -> list[Conversation]:
-    """Open recordings with NAME.rttm beside them.
-
-    Raises:
-        InputError: as `labelled_recordings`, or nobody speaks in one.
-    """
-    return [Conversation(*one) for one in labelled_recordings(folders)]
-
-
-def _files(folders: Sequence[Path], suffix: str) -> list[Path]:
-    return [
-        path for folder in folders for path in sorted(folder.iterdir()) if path.suffix == suffix
-    ]

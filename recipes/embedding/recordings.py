@@ -16,7 +16,7 @@ from pathlib import Path
 
 from diarize.embedding import load_model
 from diarize.formats.labelled import labelled_recordings
-from diarize.scoring import standard_error
+from diarize.scoring.report import standard_error
 from diarize.training.held import speech_alone
 from diarize.training.labelled import askable
 from diarize.training.rehearsal import shares

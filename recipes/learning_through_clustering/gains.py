@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from steps.markdown import errors, print_table
 
-from diarize.scoring import standard_error
+from diarize.scoring.report import standard_error
 
 MODELS = ("shipped", "aligned", "trained")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")

@@ -31,7 +31,8 @@ from diarize import clustering
 from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
-from diarize.scoring import adjusted_rand_index, compositional_rand_index, standard_error
+from diarize.scoring import adjusted_rand_index, compositional_rand_index
+from diarize.scoring.report import standard_error
 from diarize.sets import SpeakerSets
 from diarize.storage.files import atomic_output
 from diarize.tuning import Trial, tune

@@ -82,7 +82,7 @@ def test_two_readings_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
 DECLARING = [kind for kind in FORMATS if kind not in {"ogg", "opus", "caf"}]  # their length
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.1, 0.9])
 @pytest.mark.parametrize("kind", DECLARING)
 def test_cut_off_files_are_refused(kind: str, share: float, tmp_path: Path) -> None:
     path = tmp_path / f"sweep.{kind}"
