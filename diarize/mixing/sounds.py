@@ -88,8 +88,8 @@ def _coloured(rng: np.random.Generator, n: int, low: float, high: float) -> np.n
     return np.asarray(noise / max(power, 1e-9))
 
 
-def _faded(samples: np.ndarray, seconds: float = 0.01) -> Float32[np.ndarray, "_"]:
-    n = min(len(samples) // 2, round(seconds * SAMPLE_RATE))
+def _faded(samples: np.ndarray) -> Float32[np.ndarray, "_"]:
+    n = min(len(samples) // 2, round(0.01 * SAMPLE_RATE))
     ramp = np.ones(len(samples), np.float32)
     if n:
         slope = np.linspace(0, 1, n, dtype=np.float32)

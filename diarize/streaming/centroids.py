@@ -169,7 +169,7 @@ class LiveCentroids:
             known = sums.any(axis=2, keepdims=True)
             centroids = np.where(known, to_sphere(sums), centroids)
         costs = self._costs(composer(centroids))  # (r, n, m)
-        return Fitted(centroids, costs.argmin(axis=2), costs.min(axis=2), len(composer.sets))
+        return Fitted(centroids, costs.argmin(axis=2), costs.min(axis=2))
 
     def _costs(self, places: Float64[np.ndarray, "r m p"]) -> Float32[np.ndarray, "r n m"]:
         """Squared distances of unit vectors from unit places; one that is undefined is far."""
@@ -194,13 +194,11 @@ class Fitted:
         centroids: of the speakers.
         labels: the nearest set of each window.
         costs: its squared distance.
-        n_sets: m.
     """
 
     centroids: Float64[np.ndarray, "r k p"]
     labels: Int64[np.ndarray, "r n"]
     costs: Float32[np.ndarray, "r n"]
-    n_sets: int
 
     def best(self, criterion: Criterion) -> tuple[int, float]:
         """The number of the best one, and what the criterion says of it."""
