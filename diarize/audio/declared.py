@@ -100,12 +100,7 @@ def open_end(file: SeekableFile) -> int | None:
 
 
 class OpenEnded(PlacedBytes):
-    """A wav file whose length of sound reads as libsndfile expects it where it is not known.
-
-    Args:
-        file: the file.
-        place: of the four bytes of that length.
-    """
+    """A wav file whose length of sound reads as libsndfile expects it where it is not known."""
 
     def __init__(self, file: SeekableFile, place: int) -> None:
         super().__init__(file.seek(0, os.SEEK_END))

@@ -36,11 +36,7 @@ class SeekableFile(BinaryFile, Protocol):
 
 
 class PlacedBytes(io.RawIOBase):
-    """Bytes that are read at a position of their own.
-
-    Args:
-        size: of all of them; a position may lie behind.
-    """
+    """Bytes that are read at a position of their own."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -112,10 +112,9 @@ class SoundFileDecoder:
         return damaged(self._source.label, readable, total)
 
     def _compare_header(self, width: int) -> None:
-        """Find out whether there is as much sound as the header declares.
+        """Find out whether there is as much sound as the header declares, in frames of `width`.
 
-        Args:
-            width: bytes of a frame; 0: of compressed blocks, which are alike.
+        Bytes; 0: the sound is in compressed blocks, of which all are alike.
         """
         with self._source.open() as view:
             sound, without_end = declared_sound(view), ends_within_page(view)

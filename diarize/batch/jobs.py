@@ -36,12 +36,6 @@ def open_recordings(
 ) -> Iterator[Recording]:
     """Open an input as one recording, or as one for each channel.
 
-    Args:
-        source: a path, or "-".
-        channels: "separate", or else all are one recording.
-        start: where to begin, seconds.
-        end: where to end, seconds.
-
     Raises:
         InputError: not a recording that can be read.
     """
@@ -112,12 +106,7 @@ def _each(arguments: Sequence[str], expand: Callable[[str], Iterator[Job]]) -> l
 
 
 def require_distinct(jobs: Iterable[Job], why: str, *, by_place: bool = False) -> None:
-    """Refuse recordings of one name.
-
-    Args:
-        jobs: the inputs.
-        why: what it would lead to.
-        by_place: whether names may be alike in different folders.
+    """Refuse recordings of one name, or, `by_place`, of one name in one folder.
 
     Raises:
         InputError: two have the same.

@@ -141,11 +141,7 @@ class Machines:
 
 
 class Hearing(WorkerPlugin):
-    """What a worker keeps for as long as a run lasts, the model included.
-
-    Args:
-        work: what is done with each job.
-    """
+    """What a worker keeps for as long as a run lasts, the model included."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -159,13 +155,7 @@ class Hearing(WorkerPlugin):
 
 
 def hear(name: str, key: str, job: Job) -> Done:
-    """Hear the recordings of a job; runs on a worker, and writes nothing.
-
-    Args:
-        name: of what the worker keeps for this run.
-        key: under which progress is told.
-        job: what is heard.
-    """
+    """Hear the recordings of a job; runs on a worker, and writes nothing."""
     worker = get_worker()
     if not job.problem and not os.path.exists(job.source):
         return Done.failed(job, f"{job.source}: no such file where {worker.address} runs")

@@ -36,9 +36,6 @@ class Manifest:
 
     A line is added when the results of a job are all there, and counts until a later one of the
     same name does. A process that is killed leaves at most a torn last line, which says nothing.
-
-    Args:
-        folder: of the results; need not be there.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,13 +55,7 @@ class Manifest:
         )
 
     def add(self, name: str, fingerprint: Fingerprint, outputs: Iterable[Path]) -> None:
-        """Write that the results of a job are finished.
-
-        Args:
-            name: under which they are found again.
-            fingerprint: what they depend on.
-            outputs: all their files.
-        """
+        """Write that the results of a job are finished."""
         digests = {
             Path(os.path.relpath(path, self._folder)).as_posix(): file_sha256(path)
             for path in outputs

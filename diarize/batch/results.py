@@ -45,13 +45,7 @@ class Result:
 def name_across(
     results: Sequence[Result], known: Voiceprints | None, likeness: Likeness
 ) -> list[Result]:
-    """Give each person one name in all results.
-
-    Args:
-        results: of all recordings of a run.
-        known: voices to be called by name; None: nobody's.
-        likeness: of the embedding, and the least probabilities that two are one person.
-    """
+    """Give each person one name in all results."""
     from diarize.voices.vectors import Voiceprints, join
     from diarize.voices.voiceprints import log_odds_across, matches, name_speakers
 
@@ -80,14 +74,7 @@ def name_across(
 def write_voices(
     path: Path, results: Sequence[Result], diarizer: Diarizer, *, linked: bool
 ) -> None:
-    """Write the voices of all speakers of some recordings.
-
-    Args:
-        path: of the file.
-        results: under their final names.
-        diarizer: whose model was used.
-        linked: whether one name is one person in all recordings.
-    """
+    """Write the voices of all speakers; `linked`: one name is one person in all recordings."""
     from diarize.formats.embeddings import Embeddings
     from diarize.formats.speakers import Speakers, write_speakers
 

@@ -113,9 +113,7 @@ class Targets:
     def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
         """Write one result in all formats, unless it is for standard output.
 
-        Args:
-            name: of the recording; may have sub-folders before it.
-            texts: the result by name of format.
+        The recording's name may have sub-folders before it.
 
         Returns:
             The files that were written.

@@ -39,12 +39,7 @@ class _Worker:
 
 
 class Workers:
-    """Processes that work on jobs; each loads the model once and has one thread.
-
-    Args:
-        work: what is done with each job.
-        count: how many processes.
-    """
+    """Processes that work on jobs; each loads the model once and has one thread."""
 
     def __init__(self, work: Work, count: int) -> None:
         self._work = replace(work, diarizer=replace(work.diarizer))  # without the model in it

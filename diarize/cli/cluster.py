@@ -44,11 +44,11 @@ def cluster(
     FILE.json gets {"backend": NAME, "n_speakers": k, "sets": [[0], [0, 2], ...]}.
     """
     from diarize import clustering
-    from diarize.cli.messages import note
+    from diarize.cli.messages import note, put
     from diarize.cli.params import parse_params
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
-    from diarize.storage.files import atomic_output, require_writable
+    from diarize.storage.files import require_writable
     from diarize.tuning.material import composition, require_composition, scatter_of
 
     require_composition(compose)
@@ -73,9 +73,4 @@ def cluster(
     if estimator.sampled_ is not None:
         rows = len(content.embeddings)
         note(f"clustered {estimator.sampled_} of {rows} rows; the others went to the nearest set")
-    text = sets_text(estimator.sets_, backend)
-    if out == "-":
-        print(text, end="")
-        return
-    with atomic_output(out, "w") as stream:
-        stream.write(text)
+    put(sets_text(estimator.sets_, backend), out)

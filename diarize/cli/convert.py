@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from typing import Any
 
 from diarize.cli.options import ExclusiveOption, argument, option
 from diarize.errors import InputError
@@ -40,6 +42,9 @@ def convert(
     """
     from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
+    from diarize.formats.json import read_known
+    from diarize.formats.lines import read_text
+    from diarize.formats.table import Beside
     from diarize.formats.turns import annotated
     from diarize.formats.turns import exclusive as without_overlap
     from diarize.storage.files import file_name
@@ -53,7 +58,18 @@ def convert(
     write = require_format(name).write
     folder = os.path.isdir(target) or target.endswith(("/", os.sep))
     targets = Targets.resolve(target, [], [name], several=folder)
-    found = read_turns(source, source_format)
+    options: dict[str, object] = {}
+    beside = Beside()
+    content: Any = source
+    if source_format == name == "json":  # which alone tells more than turns
+        said, text = read_text(source)
+        content = io.StringIO(text)  # standard input can be read but once
+        content.name = said
+        known = read_known(content)
+        content.seek(0)
+        options = known.options
+        beside = Beside(notes=known.notes, number=known.number, several=known.several)
+    found = read_turns(content, source_format)
     if not found:
         raise InputError(f"{source}: speaks of no recording")
     if len(found) > 1 and not folder and name != "rttm":
@@ -61,7 +77,7 @@ def convert(
     texts = {}
     for uri, turns in found.items():
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
-        texts[uri] = write(annotation, {}, confidence)
+        texts[uri] = write(annotation, options, confidence, beside)
     if folder:
         files: dict[str, str] = {}
         for uri in texts:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from diarize.cli.messages import put
 from diarize.cli.options import argument, option
 from diarize.errors import InputError
 
@@ -40,7 +39,7 @@ def label(
     changes. JSON has all who are heard beside the one who speaks.
     """
     from diarize.formats import format_of, read_turns
-    from diarize.storage.files import atomic_output, require_writable
+    from diarize.storage.files import require_writable
     from diarize.transcripts import (
         label_transcripts,
         read_transcripts,
@@ -62,8 +61,4 @@ def label(
     said = read_transcripts(transcript, given)
     spoken = read_turns(turns, format_of(turns) or "rttm")
     text = transcripts_text(label_transcripts(said, spoken), name)
-    if out == "-":
-        sys.stdout.write(text)
-        return
-    with atomic_output(out, "w") as file:
-        file.write(text)
+    put(text, out)

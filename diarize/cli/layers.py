@@ -42,11 +42,7 @@ _LIKE = 0.75  # how like an option's name must be to be what was meant; 1: it is
 def taking(
     options: type[Options],
 ) -> Callable[[Callable[[Any, Options], None]], Callable[..., None]]:
-    """Make a command of a function that takes a context, and all options as one object.
-
-    Args:
-        options: a dataclass; its annotations and defaults are those that Typer reads.
-    """
+    """Make a command of a function of a context and a dataclass, whose fields are the options."""
     hints = get_type_hints(options, include_extras=True)
     asked = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=Context)]
     for name, one in signature(options).parameters.items():
@@ -107,12 +103,7 @@ def origin(context: Any, name: str) -> str:
 
 
 def with_origin(context: Any, line: str) -> str:
-    """A line on options that cannot be used, with where their values come from.
-
-    Args:
-        context: of the command; None: its options come from the command line alone.
-        line: names an option and its value, or else stays as it is.
-    """
+    """A line on options that cannot be used, with where their values come from."""
     if context is None:
         return line
     spelled = line.replace("-", "_")
@@ -141,11 +132,7 @@ def _check_environment(known: set[str]) -> None:
 
 
 def read_settings(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Read options as the command would be given them.
-
-    Args:
-        path: a TOML file with an option a line; "-" and "_" in names are one.
-        known: the options that there are.
+    """Read options as the command would be given them; "-" and "_" in names are one.
 
     Returns:
         Values by the names of parameters: texts, which the command reads as those of its own line,
@@ -208,12 +195,7 @@ def _take_preset(context: Context, value: str | None) -> str | None:
 
 
 def overlay(context: Context, values: Mapping[str, Any], *, last: bool) -> set[str]:
-    """Give defaults of a command's options.
-
-    Args:
-        context: of the command.
-        values: the defaults, by the options' names.
-        last: whether they win over those that were given before.
+    """Give defaults of a command's options; `last`: they win over those that were given before.
 
     Returns:
         The names for which these count.

@@ -36,12 +36,7 @@ def make_sink(format: str | None, uri: str) -> contextlib.AbstractContextManager
 
 
 class LiveView:
-    """Keeps a picture of the stream on the terminal up to date.
-
-    Args:
-        console: the terminal.
-        name: of the stream.
-    """
+    """Keeps a picture of the stream on the terminal up to date."""
 
     def __init__(self, console: Console, name: str) -> None:
         self.console, self.name = console, name
@@ -67,13 +62,7 @@ class LiveView:
         self.console.print(self.picture())  # the last picture stays, in full
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
-        """Take in what was said; what was settled changes nothing of the present.
-
-        Args:
-            turns: said since the last call.
-            heard: seconds of sound that have come.
-            decided: seconds up to which it was said who speaks.
-        """
+        """Take in what was said; what was settled changes nothing of the present."""
         self._heard, self._decided = heard, decided
         for turn in turns:
             if not turn.final:

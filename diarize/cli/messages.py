@@ -38,6 +38,17 @@ def error(text: str) -> None:
     _say(f"error: {text}")
 
 
+def put(text: str, out: str) -> None:
+    """Print a result, or write it into a file, whole or not at all; "-": standard output."""
+    from diarize.storage.files import atomic_output
+
+    if out == "-":
+        print(text, end="")
+        return
+    with atomic_output(out, "w") as file:
+        file.write(text)
+
+
 def show_warnings_as_notes() -> None:
     """Let Python's warnings appear as notes, without the place in the code that they came from."""
     warnings.showwarning = lambda message, *_args, **_more: note(one_line(str(message)))

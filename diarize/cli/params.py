@@ -17,10 +17,6 @@ def parse_params(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str
     A value is read as an integer, a number, ``true``, ``false`` or ``none``, else as text; a hyphen
     in a name stands for an underscore.
 
-    Args:
-        pairs: the texts.
-        elsewhere: parameters that the command has an option of its own for, and its spelling.
-
     Raises:
         InputError: no ``=``, no name, a name given twice, or one that belongs elsewhere.
     """

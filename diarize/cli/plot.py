@@ -13,11 +13,6 @@ PICTURE = option(..., "FILE", "The picture, in the format of its suffix: svg, pn
 app = typer.Typer(help="Draw pictures of results.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.callback()
-def _plot() -> None:
-    """Draw pictures of results."""
-
-
 @app.command()
 def timeline(
     file: Path = argument(..., "FILE", "Turns: an RTTM file or a folder of them."),

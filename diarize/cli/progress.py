@@ -86,11 +86,7 @@ class Board:
 
 @contextmanager
 def board(seconds: Mapping[Any, float]) -> Iterator[Board | None]:
-    """Give a board of files on stderr, or None where it is no terminal.
-
-    Args:
-        seconds: how long each file is, by a key.
-    """
+    """Give a board of files on stderr, or None where it is no terminal."""
     if not on_terminal():
         yield None
         return

@@ -44,13 +44,13 @@ def report(
     own = found.get(recording.uri) or next(iter(found.values()))
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio]).of(recording.uri)
-    number, several = read_known(turns) if format_ == "json" else ({}, [])
+    known = read_known(turns) if format_ == "json" else None
     write_page(
         out,
         recording,
         annotation,
         confidence=confidence,
         reference=truth,
-        number=number,
-        several=np.array(several).reshape(-1, 2),
+        number=known and known.number,
+        several=np.array(known.several) if known and known.several else None,
     )

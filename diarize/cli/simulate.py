@@ -9,10 +9,7 @@ from diarize.cli.options import SeedOption, argument, count, option
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from diarize.mixing.corpus import Maker
-    from diarize.mixing.speech import Utterance
 
 OVERLAP = 0.08
 ROOMS = 40  # made ones, beside those of --rooms
@@ -61,11 +58,18 @@ def simulate(
     seed: SeedOption = 0,
 ) -> None:
     """Make conversations with turn-taking, overlap, rooms and noise, and their exact RTTM."""
+    import numpy as np
+
     from diarize.cli.progress import progress
     from diarize.mixing.acoustics import noises_of
     from diarize.mixing.conversation import ConversationConfig
     from diarize.mixing.corpus import Conversations, write_conversations
+    from diarize.mixing.replay import Replay, Scene
+    from diarize.mixing.replayed import ReplayedConversations
+    from diarize.mixing.rooms import draw_rooms
     from diarize.mixing.speech import utterances_of
+    from diarize.mixing.talk import find_talks
+    from diarize.mixing.voices import collect_voices
     from diarize.storage.files import require_folder
 
     folders = [*(speech_dir or []), *(speech or [])]
@@ -82,9 +86,11 @@ def simulate(
     with progress() as hook:
         maker: Maker
         if turns:
-            maker = _replayed(
-                utterances, turns, scene, rooms, noises, _range(speakers), seconds, seed
-            )
+            kinds, talks = Scene.of(scene) if scene else Scene(), find_talks(turns)
+            bank = draw_rooms(np.random.default_rng(seed), rooms, ROOMS)
+            voices = collect_voices(utterances, (1.0,))
+            replay = Replay(talks, voices, bank, noises, kinds, seed)
+            maker = ReplayedConversations(replay, _range(speakers), seconds)
         else:
             config = ConversationConfig(
                 seconds=seconds, overlap=OVERLAP if overlap is None else overlap
@@ -95,33 +101,6 @@ def simulate(
             if hook:
                 hook("simulating", done, conversations)
             print(f"{path}\t{length:.1f}", flush=True)
-
-
-def _replayed(
-    utterances: list[Utterance],
-    turns: list[str],
-    scenes: list[str] | None,
-    rooms: Path | None,
-    noises: list[np.ndarray],
-    speakers: tuple[int, int],
-    seconds: float,
-    seed: int,
-) -> Maker:
-    import numpy as np
-
-    from diarize.mixing.replay import Replay, Scene
-    from diarize.mixing.replayed import ReplayedConversations
-    from diarize.mixing.rooms import draw_rooms
-    from diarize.mixing.talk import find_talks
-    from diarize.mixing.voices import collect_voices
-
-    scene = Scene.of(scenes) if scenes else Scene()
-    talks = find_talks(turns)
-    bank = draw_rooms(np.random.default_rng(seed), rooms, ROOMS)
-    voices = collect_voices(utterances, (1.0,))
-    return ReplayedConversations(
-        Replay(talks, voices, bank, noises, scene, seed), speakers, seconds
-    )
 
 
 def _range(text: str) -> tuple[int, int]:

@@ -23,12 +23,7 @@ def print_table(table: Table, *, stderr: bool = False) -> None:
 
 
 def print_summary(found: Diarization, elapsed: float) -> None:
-    """Print speakers, seconds each, how many there may be, overlap and speed to standard error.
-
-    Args:
-        found: the result.
-        elapsed: seconds that it took.
-    """
+    """Print speakers, seconds each, how many there may be, overlap and speed to standard error."""
     annotation = found.annotation
     speech = annotation.get_timeline().support().duration()
     table = Table()

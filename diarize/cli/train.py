@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from diarize.training.development import SetAccuracy
     from diarize.training.recordings import Fit
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(help="Train models.", no_args_is_help=True, rich_markup_mode=None)
 
 # What several trainings take.
-SPEECH = option(
-    ...,
-    "DIR",
-    "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
-)
+FOLDERS = "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat."
+SPEECH = option(..., "DIR", FOLDERS)
 SPLIT = option(None, "NAME", "Split to train on.", show_default="all")
 DEV_SPLIT = option(
     None,
@@ -42,18 +39,10 @@ def _loop(metavar: str, help: str, alone: str, fitted: str, **more: Any) -> Any:
     return option(None, metavar, help, show_default=f"{alone}; {fitted} with --recordings", **more)
 
 
-@app.callback()
-def _train() -> None:
-    """Train models."""
-
-
 @app.command()
 def embedding(
     speech: list[Path] | None = option(
-        None,
-        "DIR",
-        "Single-speaker speech: with a speakers.tsv, or one folder for each speaker; may repeat.",
-        show_default="none; needed without --recordings",
+        None, "DIR", FOLDERS, show_default="none; needed without --recordings"
     ),
     recordings: list[Path] | None = option(
         None,
@@ -111,6 +100,8 @@ def embedding(
     named = {"steps": steps, "cooldown": cooldown, "rate": rate, "every": every}
     given: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     given["max_set_size"] = max_set_size
+    drawn: dict[str, Any] = {"split": split, "rooms": rooms, "noise": noise or [], "seed": seed}
+    how: dict[str, Any] = {"device": device, "workers": workers, "until": until, "report": _report}
     if recordings:
         without = {
             "--dev-split": dev_split,
@@ -125,17 +116,12 @@ def embedding(
         fitting = FittingRecipe(
             recordings=recordings,
             speech=speech or [],
-            split=split,
-            rooms=rooms,
-            noise=noise or [],
             start=start or "lstm-compositional",
             loop=fitting_loop(**given),
-            seed=seed,
+            **drawn,
         )
         with progress() as hook:
-            fit = fit_recordings(
-                fitting, out, device=device, workers=workers, until=until, hook=hook, report=_report
-            )
+            fit = fit_recordings(fitting, out, hook=hook, **how)
         for line in _told(fit, out):
             note(line)
         return
@@ -144,10 +130,7 @@ def embedding(
     require_folder(out)
     recipe = Recipe(
         speech=speech,
-        split=split,
         unlabelled=unlabelled,
-        rooms=rooms,
-        noise=noise or [],
         development=dev_split,
         pool=pool or [],
         shifts=shifts,
@@ -155,12 +138,10 @@ def embedding(
         teacher=teacher,
         episodes=EpisodeConfig.up_to(max_set_size),
         loop=LoopConfig(**given),
-        seed=seed,
+        **drawn,
     )
     with progress() if is_first() else nullcontext() as hook:
-        path = train_embedding(
-            recipe, out, device=device, workers=workers, until=until, hook=hook, report=_report
-        )
+        path = train_embedding(recipe, out, hook=hook, **how)
     if is_first():
         note(f"weights in {path}")
 
@@ -182,10 +163,12 @@ def _report(
     step: int, loss: dict[str, float], accuracy: dict[str, SetAccuracy], best: int | None
 ) -> None:
     parts = " ".join(f"{name} {value:.3f}" for name, value in loss.items())
-    lines = [f"step {step}: loss {parts}", *_accuracies(accuracy)]
-    if best is not None:
-        lines.append(f"  best so far, and kept: step {best}")
-    print("\n".join(lines), flush=True)
+    _say(f"step {step}: loss {parts}", _accuracies(accuracy), best)
+
+
+def _say(head: str, lines: list[str], best: int | None = None) -> None:
+    kept = [] if best is None else [f"  best so far, and kept: step {best}"]
+    print("\n".join([head, *lines, *kept]), flush=True)
 
 
 def _accuracies(accuracy: Mapping[str, SetAccuracy]) -> list[str]:
@@ -245,13 +228,7 @@ def activity(
     )
     with progress() as hook:
         path = train_activity(
-            recipe,
-            out,
-            device=device,
-            workers=workers,
-            until=until,
-            hook=hook,
-            report=_report_counts,
+            recipe, out, device=device, workers=workers, until=until, hook=hook, report=_counted
         )
     note(f"weights in {path}")
 
@@ -315,17 +292,17 @@ def composition(
 
 
 def _report_fit(done: int, loss: float, accuracy: Mapping[str, SetAccuracy]) -> None:
-    print("\n".join([f"pass {done}: loss {loss:.3f}", *_accuracies(accuracy)]), flush=True)
+    _say(f"pass {done}: loss {loss:.3f}", _accuracies(accuracy))
 
 
-def _report_counts(step: int, loss: float, figures: dict[str, float], best: int | None) -> None:
-    lines = [f"step {step}: loss {loss:.4f}"]
+def _counted(
+    step: int, means: dict[str, float], figures: dict[str, float], best: int | None
+) -> None:
+    lines = []
     if figures:
-        lines += [
+        lines = [
             f"  unheard voices: loss {figures['loss']:.4f}; speech missed {figures['miss']:.3f}, "
             f"false {figures['false']:.3f}; overlap precision {figures['precision']:.2f}, "
             f"recall {figures['recall']:.2f}, average precision {figures['ap']:.3f}"
         ]
-    if best is not None:
-        lines.append(f"  best so far, and kept: step {best}")
-    print("\n".join(lines), flush=True)
+    _say(f"step {step}: loss {means['loss']:.4f}", lines, best)

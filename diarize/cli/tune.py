@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from diarize.cli.messages import note
+from diarize.cli.messages import note, put
 from diarize.cli.options import BackendOption, SeedOption, argument, count, option
 from diarize.errors import InputError
 
@@ -69,13 +69,8 @@ def tune(
     """
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
-    from diarize.storage.files import atomic_output, require_writable
-    from diarize.tuning.material import (
-        hold_recordings,
-        read_conversations,
-        read_trials,
-        require_composition,
-    )
+    from diarize.storage.files import require_writable
+    from diarize.tuning.material import hold_recordings, read_trials, require_composition
     from diarize.tuning.presets import Preset, preset_text
 
     given = parse_space(param or [], _OWN_OPTIONS)
@@ -84,8 +79,9 @@ def tune(
     found: Tuning
     if hold_recordings(paths):
         _require_metric(metric, ("der",), "recordings")
+        from diarize.formats.labelled import labelled_recordings
         from diarize.pipeline import Diarizer
-        from diarize.tuning import tune_recordings
+        from diarize.tuning import Conversation, tune_recordings
         from diarize.tuning.recordings import recordings_space
 
         diarizer = Diarizer(
@@ -95,7 +91,7 @@ def tune(
             model=model,
             seed=seed,
         )
-        conversations = read_conversations(paths)
+        conversations = [Conversation(*one) for one in labelled_recordings(paths)]
         space = {**recordings_space(diarizer), **given}
         with progress() as hook:
             found = tune_recordings(
@@ -127,13 +123,8 @@ def tune(
                 hook=hook,
             )
     name = f"{backend}-tuned" if out == "-" else Path(out).stem
-    source = _describe(found, paths, {"max-set-size": max_set_size, "seed": seed})
-    text = preset_text(Preset(name, backend, found.params, source))
-    if out == "-":
-        print(text, end="")
-    else:
-        with atomic_output(out, "w") as stream:
-            stream.write(text)
+    settings = f"max-set-size {max_set_size}, seed {seed}"
+    put(preset_text(Preset(name, backend, found.params, _describe(found, paths, settings))), out)
     _print_best(found)
 
 
@@ -142,17 +133,16 @@ def _require_metric(metric: str | None, known: Sequence[str], material: str) -> 
         raise InputError(f"metric {metric}: not one of {', '.join(known)}, which {material} have")
 
 
-def _describe(found: Tuning, folders: Sequence[Path], settings: Mapping[str, object]) -> str:
+def _describe(found: Tuning, folders: Sequence[Path], settings: str) -> str:
     """One sentence on where a preset comes from."""
     from diarize.storage.version import __version__
 
     best = found.table[0]
     spread = "" if best.standard_error != best.standard_error else f" ({best.standard_error:.4f})"
-    said = ", ".join(f"{name} {value}" for name, value in settings.items())
     return (
         f"Tuned on {found.n_trials} inputs of {', '.join(map(str, folders))}: "
         f"{found.metric} {best.score:.4f}{spread}, best of {len(found.table)} of "
-        f"{found.n_combinations} combinations, {said}, diarize {__version__}."
+        f"{found.n_combinations} combinations, {settings}, diarize {__version__}."
     )
 
 
@@ -174,7 +164,7 @@ def _print_best(found: Tuning) -> None:
         table.add_row(
             f"{100 * outcome.score:.2f}",
             "-" if deviation != deviation else f"({100 * deviation:.2f})",
-            *(Text(_shown(value)) for value in outcome.params.values()),
+            *(Text("none" if value is None else str(value)) for value in outcome.params.values()),
         )
     print_table(table, stderr=True)
     failed = [outcome for outcome in found.table if outcome.failure is not None]
@@ -182,7 +172,3 @@ def _print_best(found: Tuning) -> None:
         note(f"{len(failed)} combinations cannot be used, among others: {failed[0].failure}")
     if len(found.table) < found.n_combinations:
         note(f"tried {len(found.table)} of {found.n_combinations} combinations; see --budget")
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)

@@ -7,7 +7,7 @@ import re
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of
+from diarize.formats.lines import Source, one_line, read_text, stem_of, times
 from diarize.formats.turns import Turn, written_turns
 
 
@@ -22,8 +22,8 @@ def audacity_text(annotation: Annotation) -> str:
 def read_audacity(source: Source) -> dict[str, list[Turn]]:
     r"""The labels of a recording that is named as the file's stem; each is a turn.
 
-    `source` is a path, ``-`` (standard input) or an open file. Labels of an instant are passed
-    over, and so are the lines with a range of frequencies, which begin with ``\``.
+    Labels of an instant are passed over, and so are the lines with a range of frequencies, which
+    begin with ``\``.
 
     Raises:
         InputError: the file cannot be read, or a line is wrong; names file, line and reason.
@@ -44,8 +44,5 @@ def _turn(fields: list[str]) -> Turn:
     if len(fields) < 2:
         raise ValueError("no label: start, end and name are divided by tabs")
     # Some locales write a decimal comma.
-    times = [field.strip().replace(",", ".") for field in fields[:2]]
-    start, end = seconds(times[0], "the start"), seconds(times[1], "the end")
-    if end < start:
-        raise ValueError(f"the end {end:g} is before the start {start:g}")
-    return Turn(start, end, one_line("".join(fields[2:])))
+    start, end = (field.strip().replace(",", ".") for field in fields[:2])
+    return Turn(*times(start, end), one_line("".join(fields[2:])))

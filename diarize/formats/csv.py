@@ -11,7 +11,7 @@ from functools import partial
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, read_text, seconds, stem_of, token, unicode
+from diarize.formats.lines import Source, read_text, seconds, stem_of, times, token, unicode
 from diarize.formats.turns import Confidence, Turn, written_turns
 
 COLUMNS = ("uri", "start", "end", "speaker", "confidence")
@@ -40,9 +40,9 @@ def csv_text(
 def read_csv(source: Source, *, delimiter: str = ",") -> dict[str, list[Turn]]:
     """The turns of every recording, by uri in order of appearance.
 
-    `source` is a path, ``-`` (standard input) or an open file. The columns are found by their
-    names, in whatever order; `start`, `end` and `speaker` must be there, others than those of
-    `COLUMNS` are passed over. Turns without `uri` belong to a recording named as the file's stem.
+    The columns are found by their names, in whatever order; `start`, `end` and `speaker` must be
+    there, others than those of `COLUMNS` are passed over. Turns without `uri` belong to a recording
+    named as the file's stem.
 
     Raises:
         InputError: the file cannot be read, or a line is wrong; names file, line and reason.
@@ -66,9 +66,7 @@ def _turn(fields: Mapping[str, str | None]) -> tuple[str, Turn]:
     empty = next((column for column in _NEEDED if fields[column] is None), None)
     if empty is not None:
         raise ValueError(f"no {empty}: too few fields")
-    start, end = (seconds(str(fields[edge]).strip(), f"the {edge}") for edge in ("start", "end"))
-    if end < start:
-        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    start, end = times(str(fields["start"]).strip(), str(fields["end"]).strip())
     sure = (fields.get("confidence") or "").strip()
     turn = Turn(
         start, end, str(fields["speaker"]), seconds(sure, "the confidence") if sure else None

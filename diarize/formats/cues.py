@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, one_line
+from diarize.formats.lines import MAX_SECONDS, in_order, one_line
 
 # 1:02:03,456 or 02:03.456; people write both marks into both formats.
 _TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
@@ -68,9 +68,7 @@ def _times(line: str) -> tuple[float, float, str]:
     if match is None:
         raise ValueError("not two times with --> between them")
     *fields, settings = match.groups()
-    start, end = _seconds(*fields[:4]), _seconds(*fields[4:])
-    if end < start:
-        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    start, end = in_order(_seconds(*fields[:4]), _seconds(*fields[4:]))
     return start, end, (settings or "").strip()
 
 

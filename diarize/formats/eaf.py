@@ -82,9 +82,9 @@ def eaf_text(annotation: Annotation, media: Path | None = None) -> str:
 def read_eaf(source: Source) -> dict[str, list[Turn]]:
     """The turns of a recording that is named as the file's stem.
 
-    `source` is a path, ``-`` (standard input) or an open file. Each tier is a speaker, who speaks
-    while an annotation lasts, whatever it says; tiers that depend on others (words of a turn, say)
-    are passed over, and so are annotations that ELAN has given no times.
+    Each tier is a speaker, who speaks while an annotation lasts, whatever it says; tiers that
+    depend on others (words of a turn, say) are passed over, and so are annotations that ELAN has
+    given no times.
 
     Raises:
         InputError: the file cannot be read, or is no ELAN file.

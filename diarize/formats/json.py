@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyannote.core import Annotation, Segment, Timeline
 
 from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, Source, read_text, shorten, stem_of, token, unicode
+from diarize.formats.lines import (
+    MAX_SECONDS,
+    Source,
+    in_order,
+    parse_json,
+    read_text,
+    shorten,
+    stem_of,
+    token,
+    unicode,
+)
 from diarize.formats.turns import Confidence, Turn, written_turns
 from diarize.storage.version import __version__
 
@@ -72,8 +82,7 @@ def _probabilities(number: Mapping[int, float] | None) -> dict[str, object]:
 def read_json(source: Source) -> dict[str, list[Turn]]:
     """The turns of the recording that a file of `json_text` speaks of; all else is passed over.
 
-    `source` is a path, ``-`` (standard input) or an open file. A recording without name gets the
-    file's stem.
+    A recording without name gets the file's stem.
 
     Raises:
         InputError: the file cannot be read, is no JSON, or holds no turns.
@@ -91,44 +100,62 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
     return {token(content.get("uri") or stem_of(name)): turns}
 
 
-def read_known(source: Source) -> tuple[dict[int, float], list[tuple[float, float]]]:
-    """What a file of `json_text` says beside the turns: `number`, and begin and end of `several`.
+class Known(NamedTuple):
+    """What a file of `json_text` says beside the turns; see there."""
+
+    options: dict[str, object]
+    notes: tuple[str, ...]
+    number: dict[int, float] | None
+    several: list[tuple[float, float]] | None
+
+
+def read_known(source: Source) -> Known:
+    """What a file of `json_text` says beside the turns.
 
     Raises:
         InputError: the file cannot be read, is no JSON, or what it says has another form.
     """
     name, content = _read(source)
-    key = "number"
+    number = several = None
+    key = "options"
     try:
-        number = {
-            int(n): min(_number(chance, f"the probability of {n}"), 1.0)
-            for n, chance in dict(content.get(key) or {}).items()
-        }
+        options = dict(content.get(key) or {})
+        key = "notes"
+        notes = tuple(str(note) for note in _listed(content, key))
+        key = "number"
+        if content.get(key):
+            number = {
+                int(n): min(_number(chance, f"the probability of {n}"), 1.0)
+                for n, chance in dict(content[key]).items()
+            }
         key = "several"
-        several = [
-            (_number(part["start"], "start"), _number(part["end"], "end"))
-            for part in content.get(key) or []
-        ]
+        if key in content:
+            several = [
+                (_number(part["start"], "start"), _number(part["end"], "end"))
+                for part in _listed(content, key)
+            ]
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"{name}: '{key}' is not as it is written: {error}") from None
-    return number, several
+    return Known(options, notes, number, several)
+
+
+def _listed(content: Mapping[str, Any], key: str) -> list[Any]:
+    found = content.get(key) or []
+    if not isinstance(found, list):
+        raise TypeError("no list")
+    return found
 
 
 def _read(source: Source) -> tuple[str, dict[str, Any]]:
     name, text = read_text(source)
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
+    content = parse_json(name, text)
     return name, content if isinstance(content, dict) else {}
 
 
 def _turn(fields: Any) -> Turn:
     if not isinstance(fields, dict) or not isinstance(fields.get("speaker"), str):
         raise ValueError("no text 'speaker'")
-    start, end = (_number(fields.get(key), key) for key in ("start", "end"))
-    if end < start:
-        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    start, end = in_order(*(_number(fields.get(key), key) for key in ("start", "end")))
     sure = fields.get("confidence")
     confidence = None if sure is None else _number(sure, "confidence")
     return Turn(start, end, fields["speaker"], confidence)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from diarize.errors import InputError
 
@@ -21,6 +22,8 @@ class Readable(Protocol):
 
 
 Source: TypeAlias = str | os.PathLike[str] | Readable
+"""What is read: a path, ``-`` (standard input) or an open file."""
+
 STANDARD_INPUT = "standard input"
 
 # Only these separate fields: a name may hold a no-break or an ideographic space.
@@ -66,6 +69,34 @@ def seconds(text: str, what: str) -> float:
     if value > MAX_SECONDS:
         raise ValueError(f"{what} {shorten(text)} is too large for seconds")
     return value
+
+
+def times(start: str, end: str) -> tuple[float, float]:
+    """When something begins and ends.
+
+    Raises:
+        ValueError: as `seconds`, or the end is before the start.
+    """
+    return in_order(seconds(start, "the start"), seconds(end, "the end"))
+
+
+def in_order(start: float, end: float) -> tuple[float, float]:
+    """The same times, unless the end is before the start, which is a ValueError."""
+    if end < start:
+        raise ValueError(f"the end {end:g} is before the start {start:g}")
+    return start, end
+
+
+def parse_json(name: str, content: str | bytes) -> Any:
+    """What JSON holds.
+
+    Raises:
+        InputError: it is none; names the file.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON ({error})") from error
 
 
 def token(name: object) -> str:

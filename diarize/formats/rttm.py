@@ -76,9 +76,8 @@ class RttmLine:
 def read_rttm(source: Source) -> dict[str, Annotation]:
     """The turns of every recording in an RTTM file, by uri in order of appearance.
 
-    `source` is a path, ``-`` (standard input) or an open file; UTF-8. Lines of the standard's other
-    types are passed over, and so are turns of no length; a recording that occurs in such lines only
-    has an empty annotation. Channels are not told apart.
+    UTF-8. Lines of the standard's other types are passed over, and so are turns of no length; a
+    recording that occurs in such lines only has an empty annotation. Channels are not told apart.
 
     Raises:
         InputError: the file cannot be read, or a line is wrong; names file, line and reason.

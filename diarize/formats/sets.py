@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from diarize.errors import InputError
+from diarize.formats.lines import parse_json
 from diarize.sets import SpeakerSets
 
 MOST_SPEAKERS = 10_000  # in a file of sets
@@ -26,11 +27,9 @@ def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
     """
     name = os.fspath(path)
     try:
-        content = json.loads(Path(name).read_bytes())
+        content = parse_json(name, Path(name).read_bytes())
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
     rows = content.get("sets") if isinstance(content, dict) else None
     if not isinstance(rows, list):
         raise InputError(f"{name}: no list 'sets' in this file")

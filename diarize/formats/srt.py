@@ -50,8 +50,6 @@ def split_srt(text: str) -> tuple[str | None, str]:
 def read_srt(source: Source) -> dict[str, list[Turn]]:
     """The turns of a recording that is named as the file's stem: a cue that names a speaker is one.
 
-    `source` is a path, ``-`` (standard input) or an open file.
-
     Raises:
         InputError: the file cannot be read, a time is wrong, or no cue names a speaker.
     """

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
 
 from pyannote.core import Annotation, Segment, Timeline
 
@@ -22,8 +21,6 @@ from diarize.formats.textgrid import read_textgrid, textgrid_text
 from diarize.formats.turns import Confidence, Turn, written_turns
 from diarize.formats.uem import uem_text
 from diarize.formats.vtt import read_vtt, vtt_text
-
-_Read: TypeAlias = Callable[[Source], dict[str, list[Turn]]]
 
 
 @dataclass(frozen=True)
@@ -49,54 +46,20 @@ class Beside:
 _NOTHING = Beside()
 
 
-@runtime_checkable
-class _Write(Protocol):
-    def __call__(
-        self,
-        annotation: Annotation,
-        options: Mapping[str, object],
-        confidence: Confidence | None,
-        beside: Beside = _NOTHING,
-        /,
-    ) -> str: ...
-
-
 @dataclass(frozen=True)
 class Format:
     """A format of turns.
 
     Attributes:
         suffix: of its files, without the dot.
-        write: text of (annotation, options of the run, confidence of its segments and tracks) and
-            of what is known beside them, if it is.
+        write: text of an annotation, the options of the run, the confidence of segments and tracks,
+            if it is known, and what is known beside them (`Beside`), if anything is.
         read: the turns of a file, by recording; None: it does not say who speaks.
     """
 
     suffix: str
-    write: _Write
-    read: _Read | None
-
-
-def _format(
-    suffix: str, write: Callable[[Annotation, Confidence | None, Beside], str], read: _Read | None
-) -> Format:
-    """A format that does not hold options."""
-
-    def text(
-        annotation: Annotation,
-        options: Mapping[str, object],
-        confidence: Confidence | None,
-        beside: Beside = _NOTHING,
-        /,
-    ) -> str:
-        return write(annotation, confidence, beside)
-
-    return Format(suffix, text, read)
-
-
-def _plain(suffix: str, write: Callable[[Annotation], str], read: _Read | None) -> Format:
-    """A format that holds turns alone."""
-    return _format(suffix, lambda annotation, confidence, beside: write(annotation), read)
+    write: Callable[..., str]
+    read: Callable[[Source], dict[str, list[Turn]]] | None
 
 
 def _json(
@@ -104,16 +67,17 @@ def _json(
     options: Mapping[str, object],
     confidence: Confidence | None,
     beside: Beside = _NOTHING,
-    /,
 ) -> str:
-    return json_text(
-        annotation,
-        options,
-        confidence,
-        notes=beside.notes,
-        number=beside.number,
-        several=beside.several,
-    )
+    notes, number, several = beside.notes, beside.number, beside.several
+    return json_text(annotation, options, confidence, notes=notes, number=number, several=several)
+
+
+def _textgrid(annotation: Annotation, _: object, __: object, beside: Beside = _NOTHING) -> str:
+    return textgrid_text(annotation, beside.end)
+
+
+def _eaf(annotation: Annotation, _: object, __: object, beside: Beside = _NOTHING) -> str:
+    return eaf_text(annotation, beside.media)
 
 
 def _read_rttm(source: Source) -> dict[str, list[Turn]]:
@@ -131,18 +95,16 @@ def _regions(annotation: Annotation) -> str:
 
 
 FORMATS: dict[str, Format] = {
-    "rttm": _plain("rttm", rttm_text, _read_rttm),
+    "rttm": Format("rttm", lambda found, *_: rttm_text(found), _read_rttm),
     "json": Format("json", _json, read_json),
-    "csv": _format("csv", lambda found, sure, _: csv_text(found, sure), read_csv),
-    "tsv": _format("tsv", lambda found, sure, _: tsv_text(found, sure), read_tsv),
-    "textgrid": _format(
-        "TextGrid", lambda found, _, beside: textgrid_text(found, beside.end), read_textgrid
-    ),
-    "eaf": _format("eaf", lambda found, _, beside: eaf_text(found, beside.media), read_eaf),
-    "audacity": _plain("txt", audacity_text, read_audacity),
-    "srt": _plain("srt", srt_text, read_srt),
-    "vtt": _plain("vtt", vtt_text, read_vtt),
-    "uem": _plain("uem", _regions, None),
+    "csv": Format("csv", lambda found, _, sure, *__: csv_text(found, sure), read_csv),
+    "tsv": Format("tsv", lambda found, _, sure, *__: tsv_text(found, sure), read_tsv),
+    "textgrid": Format("TextGrid", _textgrid, read_textgrid),
+    "eaf": Format("eaf", _eaf, read_eaf),
+    "audacity": Format("txt", lambda found, *_: audacity_text(found), read_audacity),
+    "srt": Format("srt", lambda found, *_: srt_text(found), read_srt),
+    "vtt": Format("vtt", lambda found, *_: vtt_text(found), read_vtt),
+    "uem": Format("uem", lambda found, *_: _regions(found), None),
 }
 """Every format by its name."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of
+from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of, times
 from diarize.formats.turns import Turn, milliseconds, written_tiers
 
 # As Praat reads: a text in quotes (two of them are one), or what stands between blanks; from an
@@ -80,9 +80,8 @@ def _quoted(text: str) -> str:
 def read_textgrid(source: Source) -> dict[str, list[Turn]]:
     """The turns of a recording that is named as the file's stem, from the long or short format.
 
-    `source` is a path, ``-`` (standard input) or an open file; UTF-8, or UTF-16 as Praat writes it.
-    Each tier of intervals is a speaker, who speaks where an interval has a label, whatever it says;
-    tiers of points are passed over.
+    UTF-8, or UTF-16 as Praat writes it. Each tier of intervals is a speaker, who speaks where an
+    interval has a label, whatever it says; tiers of points are passed over.
 
     Raises:
         InputError: the file cannot be read, is no TextGrid of text, or ends too early.
@@ -125,9 +124,7 @@ def _turns(values: Iterator[str]) -> list[Turn]:
                 next(values)
             continue
         for _ in range(_count(size)):
-            start, end = seconds(next(values), "the start"), seconds(next(values), "the end")
-            if end < start:
-                raise ValueError(f"the end {end:g} is before the start {start:g}")
+            start, end = times(next(values), next(values))
             if next(values).strip():
                 turns.append(Turn(start, end, one_line(name)))
     return turns

@@ -54,8 +54,7 @@ class UemLine:
 def read_uem(source: Source) -> dict[str, Timeline]:
     """The scored regions of every recording in a UEM file, disjoint and sorted, by uri.
 
-    `source` is a path, ``-`` (standard input) or an open file; UTF-8. Regions that overlap or touch
-    become one; channels are not told apart.
+    UTF-8. Regions that overlap or touch become one; channels are not told apart.
 
     Raises:
         InputError: the file cannot be read, or a line is wrong; names file, line and reason.

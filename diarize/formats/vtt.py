@@ -66,8 +66,6 @@ def plain_vtt(markup: str) -> str:
 def read_vtt(source: Source) -> dict[str, list[Turn]]:
     """The turns of a recording that is named as the file's stem: each voice of a cue is one.
 
-    `source` is a path, ``-`` (standard input) or an open file.
-
     Raises:
         InputError: the file cannot be read, a time is wrong, or no cue has a voice.
     """

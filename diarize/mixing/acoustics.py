@@ -48,12 +48,7 @@ def impulse_response(
 def through_response(
     samples: Float32[np.ndarray, "*batch samples"], response: Float32[np.ndarray, "taps"]
 ) -> Float32[np.ndarray, "*batch samples"]:
-    """What a place and a microphone make of sound; direct sound stays at its time.
-
-    Args:
-        samples: 16 kHz.
-        response: of `impulse_response`.
-    """
+    """What a place and a microphone make of sound; direct sound stays at its time."""
     from scipy.signal import fftconvolve
 
     taps = response.reshape((1,) * (samples.ndim - 1) + (-1,))

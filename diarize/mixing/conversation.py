@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from diarize.activity.regions import runs
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import (
@@ -122,16 +123,9 @@ def simulate_conversation(
     noises: Sequence[Float32[np.ndarray, "_"]] = (),
     uri: str = "conversation",
 ) -> tuple[Float32[np.ndarray, "samples"], Annotation]:
-    """Let speakers talk to each other.
+    """Let speakers talk to each other, each with utterances at 16 kHz.
 
-    Args:
-        speakers: each speaker's utterances, 16 kHz; nothing is used twice, so their speech bounds
-        the
-            length of the conversation.
-        config: what it is like.
-        rng: where every draw comes from.
-        noises: recordings of noise; without any, coloured noise is drawn.
-        uri: name of the conversation.
+    No speech is used twice, so it bounds the length. Without `noises`, coloured noise is drawn.
 
     Returns:
         The recording and who speaks when in it, by the energy of each clean voice.
@@ -280,8 +274,7 @@ def _reference(turns: Sequence[_Turn], uri: str) -> Annotation:
         for turn in turns:
             if turn.speaker != name:
                 continue
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], turn.active.astype(int), [0]])))
-            for begin, end in edges.reshape(-1, 2) + turn.begin:
+            for begin, end in runs(turn.active) + turn.begin:
                 spoken[Segment(begin / FRAMES, end / FRAMES), len(spoken)] = name
         for segment in spoken.get_timeline().support(collar=SHORTEST_PAUSE):
             reference[segment, name] = name

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from diarize.activity.regions import runs
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
@@ -129,10 +130,6 @@ class Replay:
         self, number: int, seconds: float
     ) -> tuple[Float32[np.ndarray, "samples"], Bool[np.ndarray, "speakers frames"]]:
         """Replay a stretch.
-
-        Args:
-            number: of the stretch.
-            seconds: how long it is.
 
         Returns:
             16 kHz samples, and where each voice has speech, in frames of 10 ms.
@@ -282,9 +279,7 @@ def _without_pauses(active: Bool[np.ndarray, "k frames"]) -> Bool[np.ndarray, "k
     """Close each voice's pauses that are shorter than SHORTEST_PAUSE."""
     closed = active.copy()
     for row in closed:
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
-        runs = edges.reshape(-1, 2)
-        for (_, end), (begin, _) in pairwise(runs):
+        for (_, end), (begin, _) in pairwise(runs(row).astype(int)):
             if begin - end < SHORTEST_PAUSE:
                 row[end:begin] = True
     return closed

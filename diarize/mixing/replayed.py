@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float32
 
+from diarize.activity.regions import runs
 from diarize.errors import InputError
 from diarize.mixing.replay import Replay
 from diarize.mixing.speech import FRAME_SECONDS
@@ -92,7 +93,6 @@ def reference(
 
     found = Annotation(uri=uri)
     for name, row in zip(names, active, strict=True):
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
-        for begin, end in edges.reshape(-1, 2).tolist():
+        for begin, end in runs(row).tolist():
             found[Segment(begin * FRAME_SECONDS, end * FRAME_SECONDS), name] = name
     return found

@@ -97,11 +97,11 @@ def _office(rng: np.random.Generator, places: int) -> Float32[np.ndarray, "place
 
 
 def draw_rooms(
-    rng: np.random.Generator, measured: Path | None, made: int, places: int = 6
+    rng: np.random.Generator, measured: Path | None, made: int
 ) -> list[Float32[np.ndarray, "places _"]]:
     """Collect rooms: those of a folder, if there is one, and so many made ones."""
-    found = [] if measured is None else measured_rooms(measured, rng, places)
-    return found + offices(rng, made, places)
+    found = [] if measured is None else measured_rooms(measured, rng)
+    return found + offices(rng, made)
 
 
 def place_of(

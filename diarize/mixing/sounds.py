@@ -17,11 +17,7 @@ def draw_events(
 ) -> Float32[np.ndarray, "samples"]:
     """Scatter short sounds, `rate` of them a second, relative to speech at a level of one.
 
-    Args:
-        rng: where the draws come from.
-        n: samples.
-        rate: mean number of events in a second.
-        noises: recordings of noise at unit power, of which short pieces are taken.
+    Some are pieces of `noises`, which have unit power.
     """
     track = np.zeros(n, np.float32)
     for _ in range(int(rng.poisson(rate * n / SAMPLE_RATE))):
@@ -92,8 +88,8 @@ def _coloured(rng: np.random.Generator, n: int, low: float, high: float) -> np.n
     return np.asarray(noise / max(power, 1e-9))
 
 
-def _faded(samples: np.ndarray, seconds: float = 0.01) -> Float32[np.ndarray, "_"]:
-    n = min(len(samples) // 2, round(seconds * SAMPLE_RATE))
+def _faded(samples: np.ndarray) -> Float32[np.ndarray, "_"]:
+    n = min(len(samples) // 2, round(0.01 * SAMPLE_RATE))
     ramp = np.ones(len(samples), np.float32)
     if n:
         slope = np.linspace(0, 1, n, dtype=np.float32)

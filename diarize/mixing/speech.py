@@ -36,10 +36,6 @@ def find_utterances(
     `split`) is read by that table; any other one by its folders, one for each speaker, at whatever
     depth: a file's speaker is the folder that holds it.
 
-    Args:
-        folder: the speech folder.
-        split: keep only these values of the table's `split` column.
-
     Raises:
         InputError: no such folder, a table without the needed columns, or no utterance left.
     """

@@ -26,11 +26,6 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> lis
     A file is called by speaker, start and end, ``SPEAKER_00_0012.340-0015.120.wav``; it holds all
     that is heard then, whoever else speaks. Clips of an earlier result stay.
 
-    Args:
-        recording: is decoded once, from the first turn on, block by block.
-        annotation: the turns; what lies behind the recording's end is left out.
-        folder: where the files go; made if it is missing.
-
     Returns:
         The files that were written, by start, end and speaker of the turn.
 

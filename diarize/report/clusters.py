@@ -39,14 +39,9 @@ def plot_clusters(rows: Float[np.ndarray, "n p"], sets: SpeakerSets, path: str |
     each speaker to the centroids of the sets that hold him. Of more than `MOST_POINTS` rows, an
     evenly spaced part is drawn.
 
-    Args:
-        rows: the vectors.
-        sets: who is in each.
-        path: the picture; its suffix says which format: svg, png or pdf.
-
     Raises:
-        InputError: the suffix is none of these, there are no rows, the sets are of another number
-            of rows, or matplotlib is missing.
+        InputError: the suffix is not .svg, .png or .pdf, there are no rows, the sets are of another
+            number of rows, or matplotlib is missing.
     """
     picture_format(path)
     if not len(rows):

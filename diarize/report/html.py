@@ -18,7 +18,7 @@ from diarize.errors import InputError
 from diarize.formats.turns import Confidence, written_turns
 from diarize.report.errors import error_intervals, partners
 from diarize.report.figures import talk_figures
-from diarize.report.sound import Sound, page_sound
+from diarize.report.sound import page_sound
 from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
 from diarize.storage.files import atomic_output, require_writable
@@ -61,27 +61,9 @@ def write_page(
         InputError: the recording is damaged, or the path cannot be written to.
     """
     sound = page_sound(recording)
-    content = page_content(
-        recording, sound, annotation, confidence or {}, reference, number=number, several=several
-    )
-    with atomic_output(path, "w") as file:
-        file.write(page_text(content, sound.mp3))
-
-
-def page_content(
-    recording: Recording,
-    sound: Sound,
-    annotation: Annotation,
-    confidence: Confidence,
-    reference: Annotation | None,
-    *,
-    number: Mapping[int, float] | None = None,
-    several: np.ndarray | None = None,
-) -> dict[str, Any]:
-    """All that the page shows, for JSON: times in seconds, speakers by number."""
     figures = talk_figures(annotation)
     place = {speaker: index for index, speaker in enumerate(figures.speakers)}
-    return {
+    content = {
         "uri": recording.uri,
         "file": recording.label,
         "version": __version__,
@@ -107,6 +89,8 @@ def page_content(
         "follows": figures.follows.tolist(),
         "truth": None if reference is None else _truth(recording.uri, annotation, reference),
     }
+    with atomic_output(path, "w") as file:
+        file.write(page_text(content, sound.mp3))
 
 
 def page_text(content: Mapping[str, Any], mp3: bytes | None) -> str:

@@ -38,13 +38,8 @@ def plot_score(files: Mapping[str, Scores], total: Scores, path: str | Path) -> 
     A bar is as long as the diarization error rate, in parts for missed speech, false alarm and
     confusion. Recordings whose rate is undefined are left out, and counted in the title.
 
-    Args:
-        files: scores by recording.
-        total: scores of all together.
-        path: the picture; its suffix says which format: svg, png or pdf.
-
     Raises:
-        InputError: the suffix is none of these, no rate is defined, or matplotlib is missing.
+        InputError: the suffix is not .svg, .png or .pdf, no rate is defined, or no matplotlib here.
     """
     picture_format(path)
     rated = {uri: rates for uri, scores in files.items() if (rates := _rates(scores)) is not None}

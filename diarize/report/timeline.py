@@ -35,13 +35,9 @@ def plot_timeline(
     With a reference, its lanes stand above those of the hypothesis, and a speaker has the colour of
     the reference speaker with whom it shares most time (one to one, as in the error rate).
 
-    Args:
-        annotations: what to draw, by recording.
-        path: the picture; its suffix says which format: svg, png or pdf.
-        reference: the truth of some or all of the recordings; others in it are not drawn.
-
     Raises:
-        InputError: the suffix is none of these, `annotations` is empty, or matplotlib is missing.
+        InputError: the suffix is not .svg, .png or .pdf, `annotations` is empty, or matplotlib is
+            missing.
     """
     picture_format(path)
     if not annotations:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
+import numpy as np
 from pyannote.core import Annotation, Timeline
 
 from diarize.errors import InputError
@@ -180,6 +181,11 @@ def _sum(tallies: Collection[_Tally]) -> _Tally:
         count_error=sum(tally.count_error for tally in tallies),
         recordings=sum(tally.recordings for tally in tallies),
     )
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean of some values; NaN: of fewer than two nothing is known."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -84,10 +84,6 @@ def version_of(distribution: str) -> str:
 
 
 def cache_key(*parts: Any) -> str:
-    """Name all that something depends on, the version of the program included.
-
-    Args:
-        parts: texts, numbers, paths, and lists or mappings of them.
-    """
+    """Name all that something depends on, the version of the program included."""
     text = json.dumps([__version__, *parts], sort_keys=True, default=os.fspath)
     return hashlib.sha256(text.encode()).hexdigest()

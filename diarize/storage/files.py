@@ -113,11 +113,6 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:
     """Refuse to write over a recording.
 
-    Args:
-        path: of the file that would be written.
-        inputs: the recordings.
-        content: what it would hold, for the message.
-
     Raises:
         InputError: the file is one of the recordings.
     """

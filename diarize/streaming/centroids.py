@@ -55,13 +55,8 @@ class CentroidOptions:
 class LiveCentroids:
     """Speakers whose centroids follow what is heard.
 
-    Args:
-        dimension: of the vectors.
-        max_set_size: size of the largest set that is looked for.
-        compose: g.
-        scatter: how vectors of one speaker scatter, at the distance at which these windows lie.
-        most: speakers at a time; None: as many as can be decoded among.
-        options: of this way.
+    `scatter` is that of windows as near to each other as these; `most` speakers are heard at a
+    time, None: as many as can be decoded among.
 
     Attributes:
         became: of two speakers that turned out to be one, whom the one that came later became.
@@ -223,7 +218,7 @@ class LiveCentroids:
             known = sums.any(axis=2, keepdims=True)
             centroids = np.where(known, to_sphere(sums), centroids)
         costs = self._costs(composer(centroids), self._rows)  # (r, n, m)
-        return Fitted(centroids, costs.argmin(axis=2), costs.min(axis=2), len(composer.sets))
+        return Fitted(centroids, costs.argmin(axis=2), costs.min(axis=2))
 
     def _costs(
         self, places: Float64[np.ndarray, "r m p"], rows: Float32[np.ndarray, "n p"]
@@ -250,13 +245,11 @@ class Fitted:
         centroids: of the speakers.
         labels: the nearest set of each window.
         costs: its squared distance.
-        n_sets: m.
     """
 
     centroids: Float64[np.ndarray, "r k p"]
     labels: Int64[np.ndarray, "r n"]
     costs: Float32[np.ndarray, "r n"]
-    n_sets: int
 
     def best(self, criterion: Criterion) -> tuple[int, float]:
         """The number of the best one, and what the criterion says of it."""

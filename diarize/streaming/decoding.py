@@ -26,11 +26,6 @@ class LiveDecoder:
 
     The states are the sets of live speakers, the costs those of a whole recording. Each decision
     rests on all windows that are there, also those behind it.
-
-    Args:
-        dimension: of the vectors.
-        largest: most speakers at one instant.
-        options: as of a whole recording's timeline.
     """
 
     def __init__(self, dimension: int, largest: int, options: TimelineOptions) -> None:

@@ -61,12 +61,7 @@ class LiveSilero:
 
 
 class LiveCounter:
-    """Hears how many speak as `NetworkActivity` does, but not all that follows.
-
-    Args:
-        options: as of a recording.
-        ahead: steps of 40 ms that are heard after those that are answered.
-    """
+    """Hears how many speak as `NetworkActivity` does, but only `ahead` steps of what follows."""
 
     def __init__(self, options: NetworkActivity, ahead: int = MOST_AHEAD) -> None:
         self._level = LiveLevel()

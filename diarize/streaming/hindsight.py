@@ -37,17 +37,9 @@ PASSES = BoundedSemaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class Hindsight:
-    """Settles who spoke: every few seconds what is older than as many, or all of it at the end.
+    """Settles who spoke: every `refine` seconds what is older than as many, or all at the end.
 
-    Args:
-        backend: the clustering that does so.
-        params: its options.
-        bounds: `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
-        options: of the timeline.
-        scatter: how vectors of one speaker scatter.
-        likeness: what the cosine of two voices says of whether they are one person's.
-        dimension: of the vectors.
-        refine: seconds from one pass to the next; None: only at the end.
+    `bounds` are `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
 
     Attributes:
         coarse: windows that are clustered.
@@ -99,12 +91,7 @@ class Hindsight:
         return heard >= self._next
 
     def go_on(self, heard: float, narrow: bool) -> None:
-        """Begin a pass over what is old enough, in a thread of its own.
-
-        Args:
-            heard: seconds of sound that have come.
-            narrow: whether its band is narrow.
-        """
+        """Begin a pass over what is old enough, in a thread of its own."""
         self._begin(heard - self._interval, narrow)
         self._next += self._interval
 

@@ -17,9 +17,6 @@ class Records:
     """Records in a temporary file: memory does not grow with the stream.
 
     The file has no name, and is gone with the object.
-
-    Args:
-        record: what each of them holds.
     """
 
     def __init__(self, record: np.dtype) -> None:
@@ -47,11 +44,7 @@ class Records:
 
 
 class Spool(Records):
-    """Windows on disk; one of 128 dimensions takes 272 bytes: at 7 a second, 7 MB an hour.
-
-    Args:
-        dimension: of the vectors, which are kept in half precision.
-    """
+    """Windows on disk, in half precision: one of 128 dimensions takes 272 bytes, an hour 7 MB."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__(np.dtype([("cell", "<f8", (2,)), ("vector", "<f2", (dimension,))]))

@@ -21,9 +21,6 @@ class Intake:
     What follows sees the same pieces however the stream was cut into blocks, so that all results
     are the same to the last bit.
 
-    Args:
-        rate: of the samples that will come, Hz.
-
     Raises:
         InputError: a rate that cannot be used.
     """

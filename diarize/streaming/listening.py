@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from diarize.errors import InputError
-from diarize.streaming.lines import lines_of, map_line, merged_line
 from diarize.streaming.promise import Promise
 from diarize.streaming.sources import Blocks
+from diarize.streaming.turns import lines_of, map_line, merged_line
 
 if TYPE_CHECKING:
     from diarize.streaming import StreamingDiarizer, Turn
@@ -40,32 +40,28 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class JsonLines:
-    """One object a line."""
+    """One object a line; of turns, those of a millisecond or more."""
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
-        """Print turns that are at least a millisecond long."""
         for line in lines_of(turns):
             print(line)
         if turns:
             sys.stdout.flush()
 
     def rename(self, names: dict[str, str]) -> None:
-        """Print which live names are one with another from now on."""
         print(merged_line(names), flush=True)
 
     def tell_map(self, names: dict[str, str | None]) -> None:
-        """Print which final speaker each live one is."""
         print(map_line(names), flush=True)
 
 
 @dataclass(frozen=True)
 class RttmLines:
-    """A line for each speaker of a live turn; what is settled cannot be said in RTTM."""
+    """A line for each speaker of a live turn of a millisecond or more; RTTM cannot settle them."""
 
     uri: str
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
-        """Print live turns that are at least a millisecond long."""
         from diarize.formats.rttm import RttmLine
 
         live = [turn for turn in turns if not turn.final]
@@ -207,14 +203,8 @@ def listen(
 ) -> int:
     """Diarize a source to its end, or until somebody ends it; then settle and write all of it.
 
-    Args:
-        diarizer: a new one.
-        source: blocks of samples.
-        sink: where lines go.
-        latency: seconds that were promised.
-        out: where the final result goes.
-        endless: whether the source has no end of its own, so that Ctrl-C is the regular one.
-        note: is told what is worth knowing beside the lines, each in one line.
+    `latency` seconds were promised. An `endless` source has no end of its own: Ctrl-C is the
+    regular one. `note` is told what is worth knowing beside the lines.
 
     Returns:
         The exit code: 0, or 128 and the number of the signal that ended it.

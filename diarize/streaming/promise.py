@@ -9,11 +9,7 @@ RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the blo
 
 
 class Promise:
-    """Which sound must be decided on, although what follows it does not come.
-
-    Args:
-        latency: seconds from sound to line.
-    """
+    """Which sound must be decided on, although what follows it does not come."""
 
     def __init__(self, latency: float) -> None:
         self._latency = latency

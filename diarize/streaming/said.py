@@ -38,11 +38,7 @@ class Said:
         return turn
 
     def merged(self, became: Mapping[int, int]) -> dict[str, str]:
-        """Names that turned out to be one with another, and that one's.
-
-        Args:
-            became: of two speakers that were one, whom the one that went became.
-        """
+        """Names that turned out to be one with another, and that one's."""
         found = {}
         for number, name in self._names.items():
             last = number

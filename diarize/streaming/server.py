@@ -22,10 +22,9 @@ from urllib.parse import parse_qsl, urlsplit
 from diarize.errors import InputError
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
 from diarize.streaming.keeping import Keeper
-from diarize.streaming.lines import lines_of, map_line, merged_line
 from diarize.streaming.pcm import Pcm
 from diarize.streaming.promise import Promise
-from diarize.streaming.turns import Turn
+from diarize.streaming.turns import Turn, lines_of, map_line, merged_line
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import Server, ServerConnection

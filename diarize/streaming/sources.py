@@ -28,11 +28,7 @@ _NOTHING = contextlib.nullcontext()
 
 
 class Blocks:
-    """Blocks of a source, read in a thread of its own, so that it can be waited for with a limit.
-
-    Args:
-        produce: gives the blocks; an exception of its own is passed on.
-    """
+    """Blocks of a source, read in a thread of its own: it can be waited for with a limit."""
 
     def __init__(self, produce: Iterator[np.ndarray]) -> None:
         self._queue: queue.Queue[np.ndarray | BaseException | None] = queue.Queue(WAITING)

@@ -33,11 +33,7 @@ class Timing:
 
 
 def time_to_hear(latency: float, resampling: float) -> tuple[float, float]:
-    """Seconds after which sound must be understood.
-
-    Args:
-        latency: seconds from sound to line.
-        resampling: seconds by which resampled sound comes later, at most.
+    """Seconds after which sound must be understood; `resampling` makes it later by so many.
 
     Returns:
         If work is not to be done more often for it; and if it is done as often as can be.

@@ -1,8 +1,9 @@
-"""What a stream says: who spoke from when to when."""
+"""What a stream says: who spoke from when to when, and how that looks as lines of JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -30,13 +31,7 @@ class Turn(NamedTuple):
 def by_sets(
     found: Iterable[tuple[float, float, Name]], begin: float, end: float
 ) -> Iterator[tuple[float, float, frozenset[Name]]]:
-    """Cut speakers' turns into stretches of one set each, between two times.
-
-    Args:
-        found: begin, end and speaker of each turn, seconds.
-        begin: what lies before is left out, seconds.
-        end: what lies behind is left out, seconds.
-    """
+    """Cut speakers' turns into stretches of one set each, between two times."""
     clipped = [(max(b, begin), min(e, end), name) for b, e, name in found]
     clipped = [(b, e, name) for b, e, name in clipped if e > b]
     borders = sorted({time for b, e, _ in clipped for time in (b, e)})
@@ -78,3 +73,22 @@ def annotation_of(
     for name, turn in going.items():
         annotation[Segment(*turn), name] = name
     return annotation
+
+
+def lines_of(turns: Sequence[Turn]) -> Iterator[str]:
+    """One object for each turn of a millisecond or more."""
+    for turn in turns:
+        start, end = round(turn.start, 3), round(turn.end, 3)
+        if end > start:
+            line = {"start": start, "end": end, "speakers": turn.speakers, "final": turn.final}
+            yield json.dumps(line)
+
+
+def merged_line(names: Mapping[str, str]) -> str:
+    """Which live names are one with another from now on."""
+    return json.dumps({"merged": names})
+
+
+def map_line(names: Mapping[str, str | None]) -> str:
+    """Which final speaker each live one is."""
+    return json.dumps({"map": names})

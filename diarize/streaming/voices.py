@@ -55,12 +55,7 @@ class LiveClustering(Protocol):
 
 
 class LiveLinks:
-    """The clusters of `links`, which answers each window at once and never goes back.
-
-    Args:
-        dimension: of the vectors.
-        options: of `links`, g and the size of sets among them.
-    """
+    """The clusters of `links`, which answers each window at once and never goes back."""
 
     fine = False
 

@@ -71,12 +71,7 @@ class Lane:
         return min(sure, self._region.start + self._placed * self.step)
 
     def ready(self, until: float, due: float) -> list[Cell]:
-        """Take out the cells whose windows have all their sound, or can wait no longer.
-
-        Args:
-            until: seconds of sound that are known.
-            due: cells that begin before this cannot wait.
-        """
+        """Take out the cells whose windows have all their sound, or can wait no longer."""
         n = 0
         for cell in self.waiting:
             middle = (cell.begin + cell.end) / 2
@@ -97,12 +92,7 @@ class Lane:
 
 
 class Frames:
-    """The last seconds of a stream as an encoder hears them.
-
-    Args:
-        seconds: how many of them are kept.
-        rows: how it hears.
-    """
+    """The last seconds of a stream as an encoder hears them."""
 
     def __init__(self, seconds: float, rows: Rows) -> None:
         self._most, self._rows = int(seconds * SAMPLE_RATE / STEP), rows
@@ -166,12 +156,7 @@ class Embedded:
 
 
 class LiveWindows:
-    """Sound and regions of speech to vectors.
-
-    Args:
-        model: embeds, and knows how its windows lie.
-        delay: seconds after which a window can wait no longer.
-    """
+    """Sound and regions of speech to vectors."""
 
     def __init__(self, model: SpeakerEncoder, delay: float) -> None:
         known = model.knowledge

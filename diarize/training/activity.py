@@ -21,10 +21,10 @@ from diarize.mixing.rooms import draw_rooms
 from diarize.mixing.speech import Utterance, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
-from diarize.storage.files import atomic_output
-from diarize.training.checkpoints import recipe_text, require_same_recipe
+from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
-from diarize.training.counting import CounterLoop, CounterTrainer, Report, as_batch, train_counter
+from diarize.training.counting import CounterLoop, CounterTrainer, as_batch, draw_batch, judge
+from diarize.training.steps import Report, take_steps
 
 SPEEDS = (1.0, 0.92, 1.09)  # at which voices are heard whose pauses are short
 PAUSE = 1.2  # seconds of silence that are kept where a voice is heard with its own pauses
@@ -34,34 +34,24 @@ DEVELOPMENT_SEED = 77  # of the talk in them
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActivityRecipe:
+class ActivityRecipe(SpeechRecipe):
     """All that a training is made of.
 
     Attributes:
-        speech: folders of single-speaker speech.
         turns: folders of RTTM files whose talk is replayed, as `mixing.talk.find_talks` takes them.
-        split: value of the tables' `split` column to train on; None: everything.
-        rooms: folder of measured responses; None: made rooms alone.
-        noise: folders of noise recordings.
         development: split whose voices replay `development_turns`; the weights with the lowest
             loss there are kept. None: the last are.
         development_turns: talk that is not trained on.
         start: weights to begin with; None: drawn ones.
         model, loop: sizes and steps.
-        seed: of weights and talk.
     """
 
-    speech: Sequence[Path]
     turns: Sequence[str]
-    split: str | None = None
-    rooms: Path | None = None
-    noise: Sequence[Path] = ()
     development: str | None = None
     development_turns: Sequence[str] = ()
     start: Path | None = None
     model: CounterConfig = field(default_factory=CounterConfig)
     loop: CounterLoop = field(default_factory=CounterLoop)
-    seed: int = 0
 
 
 def train_activity(
@@ -74,36 +64,21 @@ def train_activity(
     hook: Hook | None = None,
     report: Report | None = None,
 ) -> Path:
-    """Train, or go on with a training that was interrupted.
+    """Train, or go on with a training that was interrupted; as `train_embedding`, alone.
 
-    Args:
-        recipe: what to train on, and how.
-        folder: voices, shards, checkpoint and the finished `activity.safetensors` go here.
-        device: "auto", "cpu" or "cuda".
-        workers: processes that render shards; 0 renders them here, when they are needed.
-        until: stop before this step, as if interrupted; the weights so far are written.
-        hook: progress.
-        report: called at every checkpoint.
-
-    Returns:
-        The path of the weights.
-
-    Raises:
-        InputError: speech, talk or a device that cannot be used, or a folder with a training by
-            another recipe.
-        TrainingError: a gradient that is not finite; its batch is kept in the folder.
+    Voices, shards, checkpoint and the finished `activity.safetensors` go into the folder; `workers`
+    render shards, 0 renders them here. Also weights that stop before the last step are written.
     """
     device = pick_device(device)
     start = None if recipe.start is None else load_counter(recipe.start)
     if (recipe.development is None) != (not recipe.development_turns):
         raise InputError("a split to judge by and the turns to replay it with go together")
     written = recipe_text(recipe, every=0)
-    require_same_recipe(written, folder)
+    begun = has_begun(written, folder)
     talks = find_talks(recipe.turns)
     noises = noises_of(recipe.noise)
     utterances = utterances_of(recipe.speech, recipe.split)
     rooms = draw_rooms(np.random.default_rng(recipe.seed), recipe.rooms, ROOMS)
-    begun = (folder / "recipe.json").is_file()
     development = None
     if recipe.development is not None:
         if not begun:
@@ -111,8 +86,7 @@ def train_activity(
         development = Shard.load(folder / DEVELOPMENT)
     if not begun:
         _collect(utterances, folder / "voices", hook)
-        with atomic_output(folder / "recipe.json", "w") as file:
-            file.write(written)
+        write_recipe(written, folder)
     voices = Voices.load(folder / "voices")
     replay = Replay(talks, voices, rooms, noises, seed=recipe.seed)
     last = recipe.loop.steps if until is None else min(recipe.loop.steps, until)
@@ -120,13 +94,17 @@ def train_activity(
     kept.folder.mkdir(exist_ok=True)
     shards = Shards(kept, recipe.loop.shards_at(last - 1), workers)
     trainer = _begin(recipe, start, shards, folder / "checkpoint.safetensors", device)
-    train_counter(
+    batches = (
+        (step, draw_batch(shards, step, recipe.loop, trainer.model.config, recipe.seed))
+        for step in range(trainer.step, last)
+    )
+    take_steps(
         trainer,
-        shards,
+        batches,
+        lambda batch: {"loss": trainer.advance(batch)},
+        lambda: {} if development is None else judge(trainer.averaged, development),
         folder,
-        development,
-        seed=recipe.seed,
-        until=until,
+        last=last,
         hook=hook,
         report=report,
     )

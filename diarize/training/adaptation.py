@@ -18,6 +18,7 @@ from diarize.audio import Recording
 from diarize.embedding import load_model, pick_device
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.pipeline import Diarizer
+from diarize.scoring.report import standard_error
 from diarize.training.alignment import (
     Covariance,
     align,
@@ -62,11 +63,6 @@ def adapt(
 ) -> Adaptation:
     """Adapt the diarizer's model to recordings; its options are those of the first pass.
 
-    Args:
-        recordings: of the kind that is to be diarized.
-        diarizer: of the first pass; its seed is that of all that is drawn.
-        hook: progress.
-
     Raises:
         InputError: a recording, or an option of the diarizer, that cannot be used.
     """
@@ -97,14 +93,7 @@ def aligned(
     change: Covariance | None,
     seed: int,
 ) -> Adaptation:
-    """Align a model by a map, unless the rehearsal is surely worse then.
-
-    Args:
-        speech: of each recording.
-        model: f and g, which stay as they are.
-        change: the map; None: there was no speech to measure.
-        seed: of the rehearsal.
-    """
+    """Align a model by a map, unless the rehearsal is surely worse then."""
     useful = [one for one in speech if len(one.speakers) > 1]
     before = rehearsal(useful, model, seed).answer(model)
     after, measured = before, change is not None
@@ -115,9 +104,13 @@ def aligned(
             change = None
         else:
             model, after = changed, answers
+    # The Frobenius norm of the map's difference from the identity, over that of the identity.
+    distance = 0.0
+    if change is not None:
+        distance = float(np.linalg.norm(change - np.eye(len(change))) / np.sqrt(len(change)))
     return Adaptation(
         model=model.eval().requires_grad_(False),
-        aligned=0.0 if change is None else _distance(change),
+        aligned=distance,
         measured=measured,
         speakers=sum(len(one.speakers) for one in useful),
         seconds=sum(one.seconds for one in useful),
@@ -137,9 +130,4 @@ def rehearsal(useful: Sequence[HeldSpeech], model: CompositionalEmbedding, seed:
 def surely_better(before: Answers, after: Answers) -> bool:
     """Is the mean gain over the questions more than two of its standard errors?"""
     gain = after.log_likelihood - before.log_likelihood
-    return len(gain) > 1 and bool(gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain)))
-
-
-def _distance(change: Covariance) -> float:
-    """Frobenius norm of a map's difference from the identity, over that of the identity."""
-    return float(np.linalg.norm(change - np.eye(len(change))) / np.sqrt(len(change)))
+    return len(gain) > 1 and bool(gain.mean() > 2 * standard_error(gain))

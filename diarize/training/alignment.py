@@ -23,7 +23,7 @@ from jaxtyping import Float64
 
 from diarize.audio import Recording
 from diarize.embedding import place_windows
-from diarize.embedding.model import CompositionalEmbedding, Encoder
+from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
 from diarize.storage.weights import models_folder, require_whole
 from diarize.training.held import read_spans
@@ -60,10 +60,6 @@ def training_covariance() -> Covariance:
 
 def scatter_of(recording: Recording, speech: Float64[np.ndarray, "m 2"]) -> tuple[Covariance, int]:
     """Measure the coefficients in windows of a recording, each without its mean.
-
-    Args:
-        recording: where the sound comes from.
-        speech: its regions of speech, seconds.
 
     Returns:
         The sum of the products of coefficients over all frames, and the number of frames;
@@ -109,19 +105,15 @@ def align(model: CompositionalEmbedding, change: Covariance) -> CompositionalEmb
     """
     aligned = deepcopy(model)
     for encoder in aligned.encode.encoders:
-        _align(encoder, change)
+        spread = encoder.spread.double().cpu().numpy()
+        # What the LSTM reads is x / spread; that of x @ change is (x / spread) @ inner.
+        inner = spread[:, None] * change / spread
+        first = encoder.lstm.get_parameter("weight_ih_l0")  # (gates, stack * 32 + TIMBRE)
+        varying = first[:, : encoder.stack * N_COEFFICIENTS]
+        blocks = varying.detach().double().cpu().numpy().reshape(-1, N_COEFFICIENTS)
+        with torch.no_grad():
+            varying.copy_(torch.from_numpy((blocks @ inner.T).reshape(varying.shape)))
     return aligned
-
-
-def _align(encoder: Encoder, change: Covariance) -> None:
-    spread = encoder.spread.double().cpu().numpy()
-    # What the LSTM reads is x / spread; that of x @ change is (x / spread) @ inner.
-    inner = spread[:, None] * change / spread
-    first = encoder.lstm.get_parameter("weight_ih_l0")  # (gates, stack * 32 + TIMBRE)
-    varying = first[:, : encoder.stack * N_COEFFICIENTS]
-    blocks = varying.detach().double().cpu().numpy().reshape(-1, N_COEFFICIENTS)
-    with torch.no_grad():
-        varying.copy_(torch.from_numpy((blocks @ inner.T).reshape(varying.shape)))
 
 
 def _power(matrix: Covariance, exponent: float) -> Covariance:

@@ -1,10 +1,10 @@
-"""What a training goes on with: its recipe, and checkpoints in safetensors, without pickle."""
+"""What a training is made of and goes on with: its recipe, and checkpoints without pickle."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,43 @@ from diarize.errors import InputError
 from diarize.storage.files import atomic_output
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpeechRecipe:
+    """What every training on speech is made of.
+
+    Attributes:
+        speech: folders of single-speaker speech.
+        split: value of the tables' `split` column to train on; None: everything.
+        rooms: folder of measured responses; None: made rooms alone.
+        noise: folders of noise recordings.
+        seed: of all that is drawn.
+    """
+
+    speech: Sequence[Path]
+    split: str | None = None
+    rooms: Path | None = None
+    noise: Sequence[Path] = ()
+    seed: int = 0
+
+
 def recipe_text(recipe: Any, **free: int) -> str:
     """A recipe as JSON; what may change of its loop while it goes on is written as `free` says."""
     loop = asdict(replace(recipe.loop, **free))
     return json.dumps(asdict(recipe) | {"loop": loop}, indent=1, default=str, sort_keys=True)
 
 
-def require_same_recipe(text: str, folder: Path) -> None:
-    """Raise InputError where a training by another recipe has begun in the folder."""
+def has_begun(text: str, folder: Path) -> bool:
+    """Whether a training by this recipe has begun in the folder; InputError: one by another has."""
     written = folder / "recipe.json"
     if written.is_file() and written.read_text(encoding="utf-8") != text:
         raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
+    return written.is_file()
+
+
+def write_recipe(text: str, folder: Path) -> None:
+    """Say that a training has begun; once its voices are there: what fails before leaves none."""
+    with atomic_output(folder / "recipe.json", "w") as file:
+        file.write(text)
 
 
 def save_checkpoint(
@@ -37,15 +63,7 @@ def save_checkpoint(
     about: Mapping[str, str],
     further: Mapping[str, Tensor] | None = None,
 ) -> None:
-    """Write the state of a training, whole or not at all.
-
-    Args:
-        path: of the file.
-        module: its parameters and buffers are written.
-        optimiser: of these parameters.
-        about: what the file says of itself.
-        further: tensors beside the module's.
-    """
+    """Write the state of a training, whole or not at all."""
     tensors = {f"model.{name}": value for name, value in module.state_dict().items()}
     for index, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{index}.{name}": value for name, value in state.items()}

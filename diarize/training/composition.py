@@ -27,10 +27,8 @@ from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.threads import one_thread, torch_threads
-from diarize.training.development import (
-    heard_by,
-    vectors_of,
-)
+from diarize.training.checkpoints import SpeechRecipe
+from diarize.training.development import heard_by, vectors_of
 from diarize.training.embedding import development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.fitting import Fit, Hook, Report, Seen, train, whitened
@@ -44,38 +42,28 @@ MEASURED = 150  # speakers whose vectors tell how those of one voice scatter
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompositionRecipe:
+class CompositionRecipe(SpeechRecipe):
     """All that a fit is made of.
 
     Attributes:
         network: the ONNX file.
-        speech: folders of single-speaker speech.
-        split: value of the tables' `split` column to fit to; None: everything.
         development: split by whose set accuracy the best weights are kept; None: the last are.
         pool: corpora whose names begin with one of these are reported together.
-        rooms: folder of measured responses; None: made rooms alone.
-        noise: folders of noise recordings.
         batches: of windows that are made and embedded, 144 in each.
         passes: over all of them.
         rate: learning rate at the beginning; it falls to zero.
         max_set_size: most voices (2 or 3) in the sets that a window is looked for among.
         episodes: mixtures.
-        seed: of all that is drawn.
     """
 
     network: Path
-    speech: Sequence[Path]
-    split: str | None = None
     development: str | None = None
     pool: Sequence[str] = ()
-    rooms: Path | None = None
-    noise: Sequence[Path] = ()
     batches: int = 300
     passes: int = 5
     rate: float = 1e-3
     max_set_size: int = 3
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
-    seed: int = 0
 
 
 class Sounds(EpisodeMaker):
@@ -95,12 +83,7 @@ def fit_composition(
 ) -> Fitted:
     """Embed training windows with a network and fit the rest to its vectors.
 
-    Args:
-        recipe: what to fit to, and how.
-        device: where the network runs, "auto", "cpu" or "cuda".
-        workers: processes that make windows; 0 makes them here.
-        hook: progress.
-        report: told pass, loss and set accuracy after each pass.
+    `workers` make windows, 0 makes them here; `report` is told pass, loss and set accuracy.
 
     Raises:
         InputError: a network or speech that cannot be used.

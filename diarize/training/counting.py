@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
 from diarize.activity.ears import hints_of
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.chunks import LOWEST, NATS, Shard, Shards
-from diarize.training.gradients import clip, keeping
-
-AVERAGED, BEST = "averaged.", "best."  # before names of weights in a checkpoint
-
-# Called at each checkpoint with the step, the mean loss, development figures, and the step of the
-# best weights.
-Report = Callable[[int, float, dict[str, float], int | None], None]
+from diarize.training.gradients import clip
+from diarize.training.steps import Learner
 
 
 @dataclass(frozen=True)
@@ -117,31 +109,16 @@ def draw_batch(
     return batch
 
 
-@dataclass(frozen=True)
-class Best:
-    """The averaged weights with the lowest loss on unheard voices so far."""
+class CounterTrainer(Learner):
+    """The network, its averaged twin and the optimiser, moved along one step at a time."""
 
-    step: int
-    loss: float
-    weights: Mapping[str, Tensor]
-
-
-class CounterTrainer:
-    """The network, its averaged twin and the optimiser, moved along one step at a time.
-
-    Attributes:
-        best: the weights to keep; None as long as nobody has judged any.
-    """
+    figure, sign = "loss", -1
 
     def __init__(self, model: VoiceCounter, loop: CounterLoop, device: str = "cpu") -> None:
-        self.loop, self.device = loop, device
-        self.model = model.to(device)
-        self.averaged = deepcopy(self.model).requires_grad_(False)
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=loop.rate, betas=(0.9, 0.98), weight_decay=1e-4
-        )
-        self.step = 0
-        self.best: Best | None = None
+        model = model.to(device)
+        self.averaged = deepcopy(model).requires_grad_(False)
+        beside = nn.ModuleDict({"averaged": self.averaged})
+        super().__init__(model, model.parameters(), loop, device, beside, self.averaged)
 
     def look_at(self, mel: Tensor) -> None:
         """Take mean and deviation of the bands from some chunks."""
@@ -156,7 +133,7 @@ class CounterTrainer:
             TrainingError: the gradient is not finite; the weights are as they were.
         """
         for group in self.optimiser.param_groups:
-            group["lr"] = self.loop.rate_at(self.step)
+            group["lr"] = self.config.rate_at(self.step)
         self.model.train()
         logits = self.model(batch.mel.to(self.device), batch.hints.to(self.device))
         loss = functional.cross_entropy(
@@ -164,53 +141,16 @@ class CounterTrainer:
         )
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
-        clip(self.model.named_parameters(), self.loop.clip)
+        clip(self.model.named_parameters(), self.config.clip)
         self.optimiser.step()
         self.step += 1
-        decay = min(self.loop.average, (self.step + 1) / (self.step + 10))
+        decay = min(self.config.average, (self.step + 1) / (self.step + 10))
         with torch.no_grad():
             for mean, value in zip(
                 self.averaged.parameters(), self.model.parameters(), strict=True
             ):
                 mean.lerp_(value, 1 - decay)
         return float(loss.detach())
-
-    def judge(self, loss: float) -> None:
-        """Remember the averaged weights if they are the best so far; of equals the later."""
-        if self.best is None or loss <= self.best.loss:
-            state = self.averaged.state_dict()
-            weights = {name: value.detach().cpu().clone() for name, value in state.items()}
-            self.best = Best(self.step, loss, weights)
-
-    def finished(self) -> VoiceCounter:
-        """What ships: the best averaged weights, or, where none were judged, the last."""
-        model = deepcopy(self.averaged)
-        if self.best is not None:
-            model.load_state_dict(self.best.weights)
-        return model
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""
-        about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
-        further = {f"{AVERAGED}{k}": v for k, v in self.averaged.state_dict().items()}
-        if self.best is not None:
-            about["best"] = json.dumps({"step": self.best.step, "loss": self.best.loss})
-            further |= {f"{BEST}{k}": v for k, v in self.best.weights.items()}
-        save_checkpoint(path, self.model, self.optimiser, about, further)
-
-    def load(self, path: Path) -> None:
-        """Go on from a checkpoint.
-
-        Raises:
-            InputError: the file is damaged.
-        """
-        tensors, about = read_checkpoint(path, self.device)
-        restore(tensors, self.model, self.optimiser)
-        self.averaged.load_state_dict(under(AVERAGED, tensors))
-        self.step = int(about["step"])
-        if "best" in about:
-            weights = {k: v.cpu() for k, v in under(BEST, tensors).items()}
-            self.best = Best(**json.loads(about["best"]), weights=weights)
 
 
 @torch.inference_mode()
@@ -240,51 +180,3 @@ def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]
         "recall": float((two & found).sum() / max(1, two.sum())),
         "ap": float(average_precision_score(two, several)) if two.any() else 0.0,
     }
-
-
-def train_counter(
-    trainer: CounterTrainer,
-    shards: Shards,
-    folder: Path,
-    development: Shard | None,
-    *,
-    seed: int = 0,
-    until: int | None = None,
-    hook: Callable[[str, float, float], None] | None = None,
-    report: Report | None = None,
-) -> None:
-    """Run steps, writing `folder/checkpoint.safetensors` now and then.
-
-    Args:
-        trainer: where to go on.
-        shards: of which batches are drawn.
-        folder: where checkpoints go.
-        development: chunks of voices that are not trained on; None: the last weights are kept.
-        seed: of the batches.
-        until: stop before this step, as if interrupted.
-        hook: progress, in steps.
-        report: called at each checkpoint.
-
-    Raises:
-        TrainingError: a gradient that is not finite; its batch is kept in the folder.
-    """
-    loop = trainer.loop
-    last = loop.steps if until is None else min(loop.steps, until)
-    total, since = 0.0, trainer.step
-    while trainer.step < last:
-        step = trainer.step
-        batch = draw_batch(shards, step, loop, trainer.model.config, seed)
-        with keeping(folder / f"broken-{step}.safetensors", step, vars(batch)):
-            total += trainer.advance(batch)
-        if hook:
-            hook("training", trainer.step, loop.steps)
-        if trainer.step % loop.every == 0 or trainer.step == last:
-            figures = {} if development is None else judge(trainer.averaged, development)
-            # An interruption elsewhere makes no difference to what ships.
-            if figures and (trainer.step % loop.every == 0 or trainer.step == loop.steps):
-                trainer.judge(figures["loss"])
-            trainer.save(folder / "checkpoint.safetensors")
-            if report:
-                best = None if trainer.best is None else trainer.best.step
-                report(trainer.step, total / (trainer.step - since), figures, best)
-            total, since = 0.0, trainer.step

@@ -25,18 +25,14 @@ from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, Voices, collect_voices
-from diarize.storage.files import atomic_output
-from diarize.training.checkpoints import recipe_text, require_same_recipe
-from diarize.training.development import (
-    SPEAKERS,
-    Episodes,
-    make_episodes,
-)
+from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
+from diarize.training.development import SPEAKERS, Episodes, make_episodes
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.knowledge import measured
-from diarize.training.loop import LoopConfig, Report, Trainer, train
+from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.processes import join_processes
 from diarize.training.rendering import training_rooms
+from diarize.training.steps import Report
 
 UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150
@@ -44,15 +40,11 @@ FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; nev
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Recipe(SpeechRecipe):
     """All that a training is made of.
 
     Attributes:
-        speech: folders of single-speaker speech.
-        split: value of the tables' `split` column to train on; None: everything.
         unlabelled: folder of single-speaker files without names, each taken as a voice of its own.
-        rooms: folder of measured responses; None: made rooms alone.
-        noise: folders of noise recordings.
         development: split on which set accuracy is reported, and by whose figures the best weights
             are kept; None: none, and the last are.
         pool: corpora whose names begin with one of these are reported together.
@@ -60,14 +52,9 @@ class Recipe:
         start: weights to begin with, a model's name or file; None: drawn ones.
         teacher: whether f is pulled towards Resemblyzer's vectors.
         model, episodes, loop: sizes, mixtures, steps.
-        seed: of weights and mixtures.
     """
 
-    speech: Sequence[Path]
-    split: str | None = None
     unlabelled: Path | None = None
-    rooms: Path | None = None
-    noise: Sequence[Path] = ()
     development: str | None = None
     pool: Sequence[str] = ()
     shifts: bool = False
@@ -76,7 +63,6 @@ class Recipe:
     model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
-    seed: int = 0
 
 
 def train_embedding(
@@ -110,15 +96,17 @@ def train_embedding(
     """
     weights = folder / "model.safetensors"
     with join_processes(pick_device(device)) as (processes, own_device):
-        require_same_recipe(_text(recipe), folder)
+        # Steps may change: the rate is the same up to where the shorter one cools down.
+        written = recipe_text(recipe, steps=0, cooldown=0, every=0)
+        begun = has_begun(written, folder)
         start = None if recipe.start is None else load_model(recipe.start)
         noises = noises_of(recipe.noise)
         development = _development(recipe, hook) if processes.first else {}
-        if processes.first:
-            voices = _voices(recipe, folder, hook)
+        if processes.first and not begun:
+            _voices(recipe, hook).save(folder / "voices")
+            write_recipe(written, folder)
         processes.wait()
-        if not processes.first:  # the first one has written them down
-            voices = Voices.load(folder / "voices")
+        voices = Voices.load(folder / "voices")
         rooms = training_rooms(recipe.rooms, recipe.seed)
         maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed, rooms)
         torch.manual_seed(recipe.seed)
@@ -152,12 +140,6 @@ def begin(
 ) -> None:
     """Go on from a checkpoint, begin with weights, or measure the features and begin.
 
-    Args:
-        trainer: what is going to be trained.
-        maker: makes the windows that are measured.
-        checkpoint: where one of an earlier run would be; None: there is none.
-        start: weights to begin with; None: those that the trainer's model has.
-
     Raises:
         InputError: the checkpoint is damaged.
     """
@@ -180,24 +162,19 @@ def _targets(voices: Voices, model: CompositionalEmbedding) -> Tensor | None:
         return model.encode.joined([each] * len(model.encode.encoders))
 
 
-def _text(recipe: Recipe) -> str:
-    """As JSON; steps may change: the rate is the same up to where the shorter one cools down."""
-    return recipe_text(recipe, steps=0, cooldown=0, every=0)
-
-
-def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
-    """Collect the voices and teach them, or take them from an earlier run.
-
-    The recipe is written down once they are there: what fails before leaves nothing to go on with.
-    """
-    if (folder / "recipe.json").is_file():
-        return Voices.load(folder / "voices")
+def _voices(recipe: Recipe, hook: Hook | None) -> Voices:
+    """Collect the voices, and teach them."""
     if recipe.teacher and find_spec("resemblyzer") is None:
         raise InputError("the teacher is not installed: pip install 'diarize-sets[teacher]'")
     if recipe.shifts and find_spec("parselmouth") is None:
         raise InputError("what shifts voices is not installed: pip install 'diarize-sets[shifts]'")
     named = utterances_of(recipe.speech, recipe.split)
-    unnamed = [] if recipe.unlabelled is None else _unnamed(recipe.unlabelled)
+    unnamed = []
+    if recipe.unlabelled is not None:  # every file is the voice of somebody else
+        files = audio_files(recipe.unlabelled)
+        if not files:
+            raise InputError(f"{recipe.unlabelled}: no recordings")
+        unnamed = [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
     speakers = len({utterance.speaker for utterance in named + unnamed})
     if speakers < recipe.episodes.speakers:
         raise InputError(
@@ -216,18 +193,7 @@ def _voices(recipe: Recipe, folder: Path, hook: Hook | None) -> Voices:
         from diarize.training.teacher import teach
 
         voices = teach(voices, hook)
-    voices.save(folder / "voices")
-    with atomic_output(folder / "recipe.json", "w") as file:
-        file.write(_text(recipe))
     return voices
-
-
-def _unnamed(folder: Path) -> list[Utterance]:
-    """Take every file of a folder as the voice of somebody else."""
-    files = audio_files(folder)
-    if not files:
-        raise InputError(f"{folder}: no recordings")
-    return [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
 
 
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
@@ -243,14 +209,7 @@ def development_episodes(
     count: int,
     hook: Hook | None = None,
 ) -> dict[str, Episodes]:
-    """Draw episodes within each corpus that has enough speakers.
-
-    Args:
-        utterances: single-speaker files that training has not heard.
-        pool: corpora whose names begin with one of these are taken as one.
-        count: episodes for each corpus.
-        hook: progress.
-    """
+    """Draw episodes within each corpus that has enough speakers."""
     voices = development_voices(utterances, pool, hook)
     return {name: make_episodes(own, count, seed=0) for name, own in voices.items()}
 

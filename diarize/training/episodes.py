@@ -86,7 +86,6 @@ class Batch:
         members: for each episode and window, which of the episode's voices are active in the
             middle.
         alone: whether one voice alone is heard throughout; only such windows are references.
-        steady: whether the same voices are heard throughout, one or several.
         known: whether `members` may be learned from; voice by voice the same for windows alone.
     """
 
@@ -94,7 +93,6 @@ class Batch:
     voices: Int64[Tensor, "episodes speakers"]
     members: Bool[Tensor, "episodes windows speakers"]
     alone: Bool[Tensor, "episodes windows"]
-    steady: Bool[Tensor, "episodes windows"]
     known: Bool[Tensor, "episodes windows"]
 
     def to(self, device: str) -> Batch:
@@ -137,7 +135,6 @@ class EpisodeMaker(torch.utils.data.Dataset[Batch]):
             torch.from_numpy(chosen),
             torch.from_numpy(members),
             torch.from_numpy(alone),
-            torch.from_numpy(np.stack([plan.steady for plan in plans])),
             torch.from_numpy(known),
         )
 
@@ -191,7 +188,6 @@ class _Plan:
     end: np.ndarray
     members: np.ndarray  # (windows, speakers)
     alone: np.ndarray  # (windows,)
-    steady: np.ndarray  # (windows,)
     known: np.ndarray  # (windows,)
 
 
@@ -200,14 +196,8 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     voice = np.full((windows, SOURCES), -1)
     begin = np.full((windows, SOURCES), -FADE)
     end = np.full((windows, SOURCES), n + FADE)
-    counts = (
-        speakers * config.singles,
-        config.pairs,
-        config.triples,
-        config.starts,
-        config.changes,
-    )
-    single, pair, triple, start, change = np.split(np.arange(windows), np.cumsum(counts)[:-1])
+    counts = (speakers * config.singles, config.pairs, config.triples, config.starts)
+    single, pair, triple, start, change = np.split(np.arange(windows), np.cumsum(counts))
     voice[single, 0] = np.tile(np.arange(speakers), config.singles)
     several = np.concatenate([pair, triple, start, change])
     drawn = np.argsort(rng.random((len(several), speakers)), axis=1)
@@ -235,13 +225,11 @@ def _plan(rng: np.random.Generator, config: EpisodeConfig, n: int) -> _Plan:
     members[rows, voice[rows, sources]] = True
     alone = np.zeros(windows, bool)
     alone[single] = True
-    steady = alone.copy()
-    steady[np.concatenate([pair, triple])] = True
     known = np.ones(windows, bool)
     if config.labelled < 1.0:  # whole rounds of windows alone, and every other one of the rest
         known[single] = single // speakers % 2 == 0
         known[several] = several % 2 == 0
-    return _Plan(voice, begin, end, members, alone, steady, known)
+    return _Plan(voice, begin, end, members, alone, known)
 
 
 def clear_of_middle(n: int) -> float:

@@ -65,9 +65,6 @@ def speaker_vectors(
 def axes_of(speakers: Sequence[Float64[np.ndarray, "_ p"]]) -> Axes | None:
     """The axes along which speakers differ most; every speaker weighs the same.
 
-    Args:
-        speakers: vectors of each, at least two.
-
     Returns:
         None where there are too few speakers or windows to tell, or speakers do not differ.
     """

@@ -1,4 +1,4 @@
-"""Recordings with the turns of their speakers beside them, and the voices that speak in them."""
+"""Labelled recordings to learn from and to judge by, and the voices that speak in them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from pathlib import Path
 import numpy as np
 from pyannote.core import Annotation
 
-from diarize.audio import SAMPLE_RATE, Recording, open_recording
-from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
-from diarize.formats import load_annotations
+from diarize.formats.labelled import Labelled, labelled_recordings, recordings_in
 from diarize.mixing.speech import without_pauses
 from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
 from diarize.training.held import HeldSpeech, held_spans, seconds_of
 
 HELD_BACK = 3
 """Every third recording is held back, by how much single speakers say in them, from the least."""
-
-Labelled = tuple[Recording, Annotation]
 
 
 def parted(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
@@ -45,26 +42,6 @@ def parted(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
     return [one for n, one in enumerate(useful) if n % HELD_BACK], useful[::HELD_BACK]
 
 
-def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
-    """Open the recordings of folders with NAME.rttm beside them, sorted by name in each folder.
-
-    Raises:
-        InputError: turns without a recording, or with several, or not of it.
-    """
-    found = []
-    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".rttm"):
-        beside = [path for path in _recordings(file.parent) if path.stem == file.stem]
-        if len(beside) != 1:
-            many = f"{len(beside)} recordings" if beside else "no recording"
-            raise InputError(f"{file}: {many} of this name beside it")
-        recording = open_recording(beside[0])
-        turns = load_annotations(file)
-        if recording.uri not in turns and len(turns) != 1:
-            raise InputError(f"{file}: no turns of {recording.uri}")
-        found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
-    return found
-
-
 def require_labels(folders: Sequence[Path]) -> None:
     """Raise InputError for a folder that is none, is named twice, or has not RTTM for each file."""
     for number, folder in enumerate(folders):
@@ -72,7 +49,7 @@ def require_labels(folders: Sequence[Path]) -> None:
             raise InputError(f"{folder}: named twice")
         if not folder.is_dir():
             raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
-        here = _recordings(folder)
+        here = recordings_in(folder)
         if not here:
             raise InputError(f"{folder}: no recordings")
         for path in here:
@@ -94,10 +71,6 @@ def voices_of(speech: Iterable[HeldSpeech], speeds: Sequence[float]) -> Voices:
     """Take every speaker of every recording as a voice, whose corpus is the recording.
 
     A recording at another speed is another recording of other people.
-
-    Args:
-        speech: of recordings; each is asked for when its turn comes.
-        speeds: factors.
     """
     import soxr
 
@@ -111,7 +84,3 @@ def voices_of(speech: Iterable[HeldSpeech], speeds: Sequence[float]) -> Voices:
                 speakers.append(f"{speaker} of {recordings[-1]}")
     columns = (np.array(column) for column in (speakers, recordings, ["?"] * len(speakers)))
     return Voices.of(stretches, *columns)
-
-
-def _recordings(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in AUDIO_SUFFIXES]

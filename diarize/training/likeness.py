@@ -47,12 +47,7 @@ class _Found(NamedTuple):
 
 
 def fitted_likeness(hearings: Sequence[Hearing], before: Likeness) -> Likeness:
-    """Fit the factors to hearings; the least probabilities stay as they are.
-
-    Args:
-        hearings: in any order.
-        before: what holds where there are too few of them.
-    """
+    """Fit the factors to hearings; the least probabilities stay as they are."""
     from sklearn.linear_model import LogisticRegression
 
     rows, same = pairs(hearings)

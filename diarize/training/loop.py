@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -14,22 +12,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from diarize.embedding.model import CompositionalEmbedding
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch
-from diarize.training.gradients import clip, keeping
+from diarize.training.gradients import clip
 from diarize.training.losses import episode_loss, set_softmax, teacher_loss
 from diarize.training.processes import ALONE, Processes
+from diarize.training.steps import Hook, Learner, Report, take_steps
 
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0
 TRAINED_SCALE = 25.0  # near where it comes to lie
-
-BEST = "best."  # before the names of the best weights in a checkpoint
-
-# Called at each checkpoint with the step, the mean parts of the loss, set accuracy, and the step of
-# the best weights.
-Report = Callable[[int, dict[str, float], dict[str, SetAccuracy], int | None], None]
 
 
 @dataclass(frozen=True)
@@ -61,27 +53,10 @@ class LoopConfig:
     bf16: bool = True
 
 
-@dataclass(frozen=True)
-class Best:
-    """The weights that did best on unseen speakers so far.
+class Trainer(Learner):
+    """f, g and the optimiser's state, moved along one step at a time."""
 
-    Attributes:
-        step: after which they were these.
-        accuracy: set accuracy, mean over the corpora.
-        weights: of f and g.
-    """
-
-    step: int
-    accuracy: float
-    weights: Mapping[str, Tensor]
-
-
-class Trainer:
-    """f, g and the optimiser's state, moved along one step at a time.
-
-    Attributes:
-        best: the weights to keep; None as long as nobody has judged any.
-    """
+    figure = "accuracy"
 
     def __init__(
         self,
@@ -90,20 +65,14 @@ class Trainer:
         device: str = "cpu",
         processes: Processes = ALONE,
     ) -> None:
-        self.model = model.to(device)
-        self.config, self.device, self.processes = config, device, processes
+        model, self.processes = model.to(device), processes
         self.log_scale = nn.Parameter(torch.tensor(math.log(FIRST_SCALE), device=device))
-        self.optimiser = torch.optim.AdamW(
-            [
-                {"params": [*model.encode.parameters(), self.log_scale], "factor": 1.0},
-                {"params": model.compose.parameters(), "factor": config.g_rate},
-            ],
-            lr=config.rate,
-            betas=(0.9, 0.98),
-            weight_decay=1e-4,
-        )
-        self.step = 0
-        self.best: Best | None = None
+        rates = [
+            {"params": [*model.encode.parameters(), self.log_scale], "factor": 1.0},
+            {"params": model.compose.parameters(), "factor": config.g_rate},
+        ]
+        beside = nn.ParameterDict({"log_scale": self.log_scale})
+        super().__init__(model, rates, config, device, beside, model)
 
     def rate(self, step: int) -> float:
         """The learning rate at a step: a ramp, a plateau, a slope to zero."""
@@ -175,51 +144,15 @@ class Trainer:
         for n, parameter in enumerate(self._parameters()):
             yield names.get(parameter, f"parameter {n} beside the model"), parameter
 
-    def judge(self, accuracy: Mapping[str, SetAccuracy]) -> None:
-        """Remember the present weights if they are the best so far; of equals the later."""
-        mean = sum(one.all for one in accuracy.values()) / len(accuracy)
-        if self.best is None or mean >= self.best.accuracy:
-            state = self.model.state_dict()
-            weights = {name: value.detach().cpu().clone() for name, value in state.items()}
-            self.best = Best(self.step, mean, weights)
-
-    def finished(self) -> CompositionalEmbedding:
-        """What ships: the model with the best weights, or, where none were judged, the last."""
-        if self.best is None:
-            return self.model
-        model = deepcopy(self.model)
-        model.load_state_dict(self.best.weights)
-        return model
+    def worth(self, figures: Mapping[str, SetAccuracy]) -> float:
+        """The mean accuracy over the corpora."""
+        return sum(one.all for one in figures.values()) / len(figures)
 
     def begin_with(self, model: CompositionalEmbedding) -> None:
         """Begin with the weights of a trained model of the same sizes."""
         self.model.load_state_dict(model.state_dict())
         with torch.no_grad():
             self.log_scale.fill_(math.log(TRAINED_SCALE))
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""
-        about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
-        further = {"log_scale": self.log_scale.detach()}
-        if self.best is not None:
-            about["best"] = json.dumps({"step": self.best.step, "accuracy": self.best.accuracy})
-            further |= {f"{BEST}{name}": value for name, value in self.best.weights.items()}
-        save_checkpoint(path, self.model, self.optimiser, about, further)
-
-    def load(self, path: Path) -> None:
-        """Go on from a checkpoint.
-
-        Raises:
-            InputError: the file is damaged.
-        """
-        tensors, about = read_checkpoint(path, self.device)
-        restore(tensors, self.model, self.optimiser)
-        with torch.no_grad():
-            self.log_scale.copy_(tensors["log_scale"])
-        self.step = int(about["step"])
-        if "best" in about:
-            weights = {name: value.cpu() for name, value in under(BEST, tensors).items()}
-            self.best = Best(**json.loads(about["best"]), weights=weights)
 
 
 def runs_bf16(kind: str) -> bool:
@@ -236,28 +169,15 @@ def train(
     *,
     workers: int = 1,
     until: int | None = None,
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
     report: Report | None = None,
 ) -> None:
-    """Run steps, writing `folder/checkpoint.safetensors` now and then.
+    """Take steps, as `take_steps` does, with what `maker` makes.
 
-    Of several processes, each makes the batches of its own number, and the first writes and
-    reports. The weights that are best by development figures are remembered (`Trainer.best`).
-
-    Args:
-        trainer: where to go on.
-        maker: makes the batch of each step.
-        targets: the teacher's vectors of all voices.
-        folder: where checkpoints go.
-        development: drawn episodes of unseen speakers, by name of their corpus.
-        workers: processes that make batches; 0 makes them here.
-        until: stop before this step, as if interrupted; None: run to the end.
-        hook: progress, in steps.
-        report: called at each checkpoint.
-
-    Raises:
-        TrainingError: a gradient that is not finite; its batch is kept in the folder, by the
-            number under which `maker` makes it again.
+    Of several processes, each makes batches of its own number, and the first writes and reports.
+    `targets` are the teacher's vectors of all voices, `development` drawn episodes of unseen
+    speakers by corpus. `workers` processes make batches, 0 makes them here; it stops before step
+    `until`, as if interrupted.
     """
     config, processes = trainer.config, trainer.processes
     last = config.steps if until is None else min(config.steps, until)
@@ -271,24 +191,15 @@ def train(
         num_workers=workers,
         prefetch_factor=4 if workers else None,
     )
-    sums: dict[str, float] = {}
-    since = trainer.step
-    for item, batch in zip(own, batches, strict=True):
-        with keeping(folder / f"broken-{item}.safetensors", trainer.step, vars(batch)):
-            parts = trainer.advance(batch, targets)
-        for name, part in parts.items():
-            sums[name] = sums.get(name, 0.0) + part
-        if hook and processes.first:
-            hook("training", trainer.step, config.steps)
-        if processes.first and (trainer.step % config.every == 0 or trainer.step == last):
-            accuracy = {k: set_accuracy(trainer.model, v) for k, v in development.items()}
-            # An interruption elsewhere makes no difference to what ships.
-            if accuracy and (trainer.step % config.every == 0 or trainer.step == config.steps):
-                trainer.judge(accuracy)
-            trainer.save(folder / "checkpoint.safetensors")
-            if report:
-                means = {k: v / (trainer.step - since) for k, v in sums.items()}
-                best = None if trainer.best is None else trainer.best.step
-                report(trainer.step, means, accuracy, best)
-            sums, since = {}, trainer.step
+    take_steps(
+        trainer,
+        zip(own, batches, strict=True),
+        lambda batch: trainer.advance(batch, targets),
+        lambda: {k: set_accuracy(trainer.model, v) for k, v in development.items()},
+        folder,
+        last=last,
+        first=processes.first,
+        hook=hook,
+        report=report,
+    )
     processes.wait()

@@ -69,9 +69,6 @@ def is_first() -> bool:
 def join_processes(device: str) -> Iterator[tuple[Processes, str]]:
     """Join the processes that torchrun started; without it this one is alone.
 
-    Args:
-        device: "cpu" or "cuda".
-
     Yields:
         The processes, and the device of this one ("cuda:1").
     """

@@ -21,18 +21,20 @@ from torch import Tensor
 
 from diarize.activity.counts import Hook
 from diarize.embedding import CompositionalEmbedding, load_model, pick_device, save_model
+from diarize.formats.labelled import Labelled
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
-from diarize.storage.files import atomic_output
-from diarize.training.checkpoints import recipe_text, require_same_recipe
+from diarize.scoring.report import standard_error
+from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.embedding import UNLABELLED_SPEEDS, begin
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.held import speech_alone
-from diarize.training.labelled import Labelled, parted, voices_of
-from diarize.training.loop import LoopConfig, Report, Trainer, train
+from diarize.training.labelled import parted, voices_of
+from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.rehearsal import shares
 from diarize.training.rendering import Acoustics, training_rooms
+from diarize.training.steps import Report
 
 SHORTEST_TAUGHT = 0.5
 """Seconds of the shortest stretch that is learned from, as the shortest window of training."""
@@ -54,31 +56,23 @@ def fitting_loop(steps: int = 300, **others: Any) -> LoopConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittingRecipe:
+class FittingRecipe(SpeechRecipe):
     """All that a fit to recordings is made of.
 
     Attributes:
         recordings: folders of recordings with RTTM files of the same stem.
         speech: folders of single-speaker speech, so that nothing is forgotten; none: the voices of
             the recordings, through other rooms and lines.
-        split: value of the tables' `split` column; None: everything.
-        rooms: folder of measured responses for that speech; None: made rooms alone.
-        noise: folders of noise recordings.
         start: weights to begin with, a model's name or file.
         kept: weight of what is to stay as it is.
         loop: steps.
-        seed: of all that is drawn.
     """
 
     recordings: Sequence[Path]
     speech: Sequence[Path] = ()
-    split: str | None = None
-    rooms: Path | None = None
-    noise: Sequence[Path] = ()
     start: str | Path = "lstm-compositional"
     kept: float = 60.0
     loop: LoopConfig = field(default_factory=fitting_loop)
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,13 +105,9 @@ class FittingBatch(Batch):
 
 
 class FittingMaker(torch.utils.data.Dataset[Batch]):
-    """Item t is the batch of step t.
+    """Item t is the batch of step t: episodes of recordings, one maker for each number of speakers.
 
-    Args:
-        own: makes episodes of recordings, one for each number of speakers.
-        shares: how often each of these is drawn.
-        beside: makes the windows beside them.
-        seed: of what is drawn here.
+    `shares` say how often each of them is drawn; `beside` makes the windows beside them.
     """
 
     def __init__(
@@ -136,14 +126,7 @@ class FittingMaker(torch.utils.data.Dataset[Batch]):
 
 
 class Fitter(Trainer):
-    """Moves the last layers of f, and g, while some windows are to stay where they were at first.
-
-    Args:
-        start: f and g, which stay as they are; a copy is moved.
-        config: how long and how fast.
-        kept: weight of what is to stay.
-        device: where.
-    """
+    """Moves the last layers of f, and g; the windows beside them are to stay where they were."""
 
     def __init__(
         self, start: CompositionalEmbedding, config: LoopConfig, kept: float, device: str
@@ -189,30 +172,23 @@ def fit_recordings(
     hook: Hook | None = None,
     report: Report | None = None,
 ) -> Fit | None:
-    """Fit to recordings, or go on where it was interrupted.
-
-    Args:
-        recipe: what to fit to, and how.
-        folder: voices, checkpoint and the finished `model.safetensors` go here.
-        device: "auto", "cpu" or "cuda".
-        workers: processes that make batches.
-        until: stop before this step, as if interrupted.
-        hook: progress.
-        report: called at every checkpoint.
+    """Fit to recordings, or go on where it was interrupted; as `train_embedding`, alone.
 
     Returns:
         What came of it; None if it was stopped before the last step.
 
     Raises:
-        InputError: recordings, labels, speech, a model or a device that cannot be used, or a
-            folder with a training by another recipe.
-        TrainingError: a gradient that is not finite; its batch is kept in the folder.
+        InputError: as there, or recordings, labels or a model that cannot be used.
     """
     own_device = pick_device(device)
-    require_same_recipe(_text(recipe), folder)
+    written = recipe_text(recipe, every=0)
+    begun = has_begun(written, folder)
     start = load_model(recipe.start)
     taught, held = parted(recipe.recordings)
-    maker = _maker(recipe, taught, folder, hook)
+    if not begun:
+        _collect(recipe, taught, folder, hook)
+        write_recipe(written, folder)
+    maker = _maker(recipe, folder)
     trainer = Fitter(start, recipe.loop, recipe.kept, own_device)
     begin(trainer, maker, folder / "checkpoint.safetensors", start)
     train(trainer, maker, None, folder, {}, workers=workers, until=until, hook=hook, report=report)
@@ -222,7 +198,7 @@ def fit_recordings(
     asked = [speech_alone(*one, least=0.0) for one in held]
     before, after = (shares(asked, model, recipe.seed) for model in (start, fitted))
     gains = after - before
-    error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    error = standard_error(gains)
     # Where one set alone is better, the mean is its error: rounding is not to decide.
     better = bool(gains.mean() > error + 1e-9)
     weights = folder / "model.safetensors"
@@ -231,15 +207,10 @@ def fit_recordings(
     return Fit(weights, better, *figures, len(taught), len(held))
 
 
-def _text(recipe: FittingRecipe) -> str:
-    return recipe_text(recipe, every=0)
-
-
-def _maker(
-    recipe: FittingRecipe, taught: Sequence[Labelled], folder: Path, hook: Hook | None
-) -> FittingMaker:
-    """What makes batches; voices are those of an earlier run, if there was one."""
-    own, beside = _voices(recipe, taught, folder, hook)
+def _maker(recipe: FittingRecipe, folder: Path) -> FittingMaker:
+    """What makes batches of the voices in the folder."""
+    own = Voices.load(folder / "voices")
+    beside = Voices.load(folder / "beside") if recipe.speech else own
     rooms, noises = training_rooms(recipe.rooms, recipe.seed), noises_of(recipe.noise)
     speakers = np.unique(own.corpora, return_inverse=True, return_counts=True)
     together = np.minimum(speakers[2], MOST_SPEAKERS)[speakers[1]]  # voices of each one's recording
@@ -275,17 +246,12 @@ def episodes_of(speakers: int) -> EpisodeConfig:
     )
 
 
-def _voices(
+def _collect(
     recipe: FittingRecipe, taught: Sequence[Labelled], folder: Path, hook: Hook | None
-) -> tuple[Voices, Voices]:
-    """Those of the recordings, and those beside them; from an earlier run, if there was one."""
-    if not (folder / "recipe.json").is_file():
-        if recipe.speech:
-            utterances = utterances_of(recipe.speech, recipe.split)
-            collect_voices(utterances, (1.0,), hook).save(folder / "beside")
-        said = (speech_alone(*one, shortest=SHORTEST_TAUGHT, least=LEAST_TAUGHT) for one in taught)
-        voices_of(said, UNLABELLED_SPEEDS).save(folder / "voices")
-        with atomic_output(folder / "recipe.json", "w") as file:
-            file.write(_text(recipe))
-    own = Voices.load(folder / "voices")
-    return own, Voices.load(folder / "beside") if recipe.speech else own
+) -> None:
+    """Keep the voices of the recordings, and those beside them."""
+    if recipe.speech:
+        utterances = utterances_of(recipe.speech, recipe.split)
+        collect_voices(utterances, (1.0,), hook).save(folder / "beside")
+    said = (speech_alone(*one, shortest=SHORTEST_TAUGHT, least=LEAST_TAUGHT) for one in taught)
+    voices_of(said, UNLABELLED_SPEEDS).save(folder / "voices")

@@ -105,13 +105,7 @@ class Rehearsal:
 def shares(
     speech: Sequence[HeldSpeech], model: CompositionalEmbedding, seed: int
 ) -> Float64[np.ndarray, " sets"]:
-    """Share of the windows of each set of each recording, of one speaker or two, that go to it.
-
-    Args:
-        speech: of recordings; what is asked is not what references are made of.
-        model: f and g.
-        seed: of the questions.
-    """
+    """Share of the windows of each set of each recording, of one speaker or two, that go to it."""
     answers: dict[tuple[int, int], list[float]] = {}
     references, questions = zip(*(one.parted() for one in speech), strict=True)
     for number in range(ROUNDS):

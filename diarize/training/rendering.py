@@ -95,14 +95,7 @@ class Renderer:
     def render(
         self, rng: np.random.Generator, sources: Sources, episodes: int, n: int
     ) -> Float[Tensor, "b samples"]:
-        """Cut, fade, level, place into rooms, add, and lay noise under the windows.
-
-        Args:
-            rng: where the draws come from.
-            sources: of the windows of all episodes, one episode after the other.
-            episodes: their number; all hold as many windows.
-            n: samples of a window.
-        """
+        """Cut, fade, level, place into rooms, add, and lay noise under the windows."""
         config, b = self.acoustics, len(sources.voice)
         where = np.argwhere(sources.voice >= 0)  # (heard, 2)
         decibels = rng.normal(0, config.gain, len(where))
@@ -120,15 +113,12 @@ class Renderer:
             audio[row].add_(self._noise(rng, n), alpha=float(power[row] * 10 ** (-snr / 20)))
         for windows in np.split(np.arange(b), episodes):
             if rng.random() < config.coded:
-                self._code(rng, audio[windows[0] : windows[-1] + 1])
+                line = through_telephone if rng.random() < config.telephone else through_codec
+                episode = audio[windows[0] : windows[-1] + 1]  # one window after the other
+                sent = line(episode.numpy().reshape(-1), rng)
+                episode.copy_(torch.from_numpy(sent).reshape(episode.shape))
         level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power
         return audio.mul_(torch.from_numpy(level.astype(np.float32))[:, None])
-
-    def _code(self, rng: np.random.Generator, audio: Float[Tensor, "windows samples"]) -> None:
-        """Send all windows of an episode one after the other down one line, in place."""
-        line = through_telephone if rng.random() < self.acoustics.telephone else through_codec
-        joined = audio.numpy().reshape(-1)
-        audio.copy_(torch.from_numpy(line(joined, rng)).reshape(audio.shape))
 
     def speech(self, voice: int, known: bool, n: int) -> tuple[int, int]:
         """Where a voice's speech lies that is labelled, or the rest; all of it where all is."""
@@ -160,20 +150,13 @@ class Renderer:
         where: np.ndarray,
         episodes: int,
     ) -> Float[Tensor, "heard samples"]:
-        """Hear stretches from their places, each window's through its own room or its recording's.
+        """Hear stretches from their places, through the room of each window or of its recording.
 
-        Args:
-            rng: where the draws come from.
-            stretches: the voices, one row for each row of `where`.
-            voice: `Sources.voice`.
-            where: window and source of each stretch.
-            episodes: number of episodes.
+        Row by row, `where` says of which window and source a stretch is.
         """
         config, n = self.acoustics, stretches.shape[1]
-        wet, room = (
-            rng.random(len(voice)) < config.rooms,
-            rng.integers(len(self.bank), size=len(voice)),
-        )
+        wet = rng.random(len(voice)) < config.rooms
+        room = rng.integers(len(self.bank), size=len(voice))
         places = np.broadcast_to(np.arange(SOURCES), voice.shape).copy()
         for windows in np.split(np.arange(len(voice)), episodes):
             if rng.random() < config.one_place:

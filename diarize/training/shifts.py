@@ -31,11 +31,6 @@ def shifted_voices(
 ) -> Voices:
     """Make `len(SHIFTS)` new voices of each.
 
-    Args:
-        voices: untaught, one for each speaker.
-        seed: of the factors.
-        hook: progress, in voices.
-
     Raises:
         ImportError: praat-parselmouth is not installed.
     """
@@ -55,13 +50,7 @@ def shifted_voices(
 def change_voice(
     samples: Float32[np.ndarray, "samples"], formants: float, pitch: float
 ) -> Float32[np.ndarray, "changed"]:
-    """Move formants and the median of the pitch by factors; what has no pitch stays as it is.
-
-    Args:
-        samples: 16 kHz.
-        formants: factor on the frequencies of all formants.
-        pitch: factor on the median of the pitch.
-    """
+    """Move formants and the median of the pitch by factors; what has no pitch stays as it is."""
     import parselmouth
     from parselmouth.praat import call
 

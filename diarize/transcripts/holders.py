@@ -20,10 +20,6 @@ def holders(stretches: Float64[np.ndarray, "n 2"], turns: Sequence[Turn]) -> lis
     Of speakers who hold the same share, as in a word that is said while two speak all the time, the
     one whose turn began first comes first. A stretch in which nobody speaks goes to the nearest
     turn, and to nobody where there are no turns.
-
-    Args:
-        stretches: start and end, seconds; the end is not before the start.
-        turns: whose they may be.
     """
     names = sorted({turn.speaker for turn in turns})
     if not names or not len(stretches):

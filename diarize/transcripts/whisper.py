@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, unicode
+from diarize.formats.lines import MAX_SECONDS, parse_json, unicode
 from diarize.transcripts.passages import Passage, Transcript, Word, labelled
 from diarize.transcripts.whisper_cpp import (
     is_whisper_cpp,
@@ -24,10 +24,7 @@ def parse_whisper(name: str, text: str, uri: str) -> list[Transcript]:
     Raises:
         InputError: no JSON, or no segments with times and text.
     """
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
+    content = parse_json(name, text)
     if isinstance(content, dict) and is_whisper_cpp(content):
         return parse_whisper_cpp(name, content, uri)
     found = content.get("segments") if isinstance(content, dict) else None

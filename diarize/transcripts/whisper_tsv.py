@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diarize.errors import InputError
-from diarize.formats.lines import one_line, seconds
+from diarize.formats.lines import in_order, one_line, seconds
 from diarize.formats.turns import milliseconds
 from diarize.transcripts.passages import Passage, Transcript
 
@@ -39,9 +39,7 @@ def _passage(fields: dict[str, str]) -> Passage:
     if "end" not in fields:
         raise ValueError("no start and end, divided by a tab")
     start, end = (seconds(fields[edge].strip(), f"the {edge}") / 1000 for edge in ("start", "end"))
-    if end < start:
-        raise ValueError(f"the end {end:g} is before the start {start:g}")
-    return Passage(start, end, fields.get("text", ""))
+    return Passage(*in_order(start, end), fields.get("text", ""))
 
 
 def whisper_tsv_text(transcript: Transcript) -> str:

@@ -13,8 +13,6 @@ from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
-from diarize.training.labelled import labelled_recordings
-from diarize.tuning.recordings import Conversation
 from diarize.tuning.trials import Trial
 
 
@@ -26,11 +24,6 @@ def require_composition(name: str) -> None:
 
 def composition(name: str, content: Embeddings, file: Path) -> Any:
     """Find g.
-
-    Args:
-        name: "model", or a plain composition.
-        content: the vectors, which may name their model.
-        file: where they come from, for messages.
 
     Raises:
         InputError: an unknown name, or a model that is not named or not the one at hand.
@@ -103,18 +96,13 @@ def read_trials(
 ) -> tuple[list[Trial], Any]:
     """Read NAME.npz with NAME.json.
 
-    Args:
-        folders: that hold them.
-        compose: g, as `composition` takes it; None: there is none.
-        note: told what is not known of the vectors.
-
     Raises:
         InputError: a file that cannot be used, or, where g is the model's, several models.
     """
     trials = []
     g, first = None, None
     scatters: dict[Any, Any] = {}  # of each model
-    for file in _files(folders, ".npz"):
+    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".npz"):
         content = read_embeddings(file)
         maker = (content.model, content.model_sha256)
         if first is None:
@@ -127,18 +115,3 @@ def read_trials(
             scatters[maker] = scatter_of(content, file, note)
         trials.append(Trial(str(file), content.embeddings, truth, scatters[maker]))
     return trials, g
-
-
-def read_conversations(folders: Sequence[Path]) -> list[Conversation]:
-    """Open recordings with NAME.rttm beside them.
-
-    Raises:
-        InputError: as `labelled_recordings`, or nobody speaks in one.
-    """
-    return [Conversation(*one) for one in labelled_recordings(folders)]
-
-
-def _files(folders: Sequence[Path], suffix: str) -> list[Path]:
-    return [
-        path for folder in folders for path in sorted(folder.iterdir()) if path.suffix == suffix
-    ]

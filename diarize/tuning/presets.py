@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from diarize.errors import InputError
+from diarize.formats.lines import parse_json
 
 TIMELINE = ("switch", "overlap", "min_turn", "min_gap")
 """Options of the timeline (`diarize.timeline.TimelineOptions`) that a preset may hold as well."""
@@ -111,15 +112,13 @@ def read_preset(source: str | os.PathLike[str]) -> Preset:
     if name in PRESETS:
         return PRESETS[name]
     try:
-        content = json.loads(Path(name).read_bytes())
+        content = parse_json(name, Path(name).read_bytes())
     except FileNotFoundError as error:
         near = get_close_matches(name, PRESETS)
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise InputError(f"preset {name}: no such file, and none is shipped{hint}") from error
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
     return _checked(content, name)
 
 

@@ -96,7 +96,8 @@ def tune_recordings(
     of_backend = {name: c[0] for name, c in space.items() if name not in timeline and len(c)}
     clustering.make(diarizer.backend, **of_backend)  # refuses options that there are not
     work = _Work(diarizer, conversations, _embed(diarizer, conversations, hook))
-    weights = [work.seconds(number) for number in range(len(conversations))]
+    spoken = [score_files({"": one.reference}, {"": one.reference}) for one in conversations]
+    weights = [report.total.reference_seconds for report in spoken]
     return search(
         diarizer.backend, "der", space, work.evaluate, weights, budget=budget, seed=seed, hook=hook
     )
@@ -133,11 +134,6 @@ class _Work:
         self.diarizer, self.conversations, self.embedded = diarizer, conversations, embedded
         self.fitted: dict[int, Any] = {}
         self.fitted_with: Params | None = None
-
-    def seconds(self, number: int) -> float:
-        """Scored speaker time of a recording's reference."""
-        reference = self.conversations[number].reference
-        return score_files({"": reference}, {"": reference}).total.reference_seconds
 
     def evaluate(self, params: Params, step: Callable[[], None]) -> list[float]:
         """The error rate of each recording."""

@@ -115,7 +115,9 @@ def tune(
             estimator = clustering.make(
                 backend, scatter=trial.scatter, random_state=seed, **common, **params
             )
-            fit_quietly(estimator, trial.rows, trial.truth if estimator.needs_truth else None)
+            with warnings.catch_warnings():  # in a search the score says all
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                estimator.fit(trial.rows, trial.truth if estimator.needs_truth else None)
             scores.append(INDICES[metric](estimator.sets_, trial.truth))
             step()
         return scores
@@ -125,22 +127,10 @@ def tune(
 
 
 def declared_space(backend: str, *, counted: bool) -> dict[str, Sequence[Any]]:
-    """What a backend declares as worth tuning.
-
-    Args:
-        backend: name of a clustering.
-        counted: whether the number of speakers is given, so that no penalty on it has an effect.
-    """
+    """What a backend declares as worth tuning."""
     tunables = clustering.make(backend).tunables
     return {
         name: candidates
         for name, candidates in tunables.items()
         if not (counted and name == "count_penalty")
     }
-
-
-def fit_quietly(estimator: Any, rows: Float[np.ndarray, "n p"], truth: Any) -> None:
-    """Fit without a word on convergence: in a search the score says all."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.fit(rows, truth)

@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from diarize.embedding import load_model
+from diarize.formats.labelled import labelled_recordings
+from diarize.scoring.report import standard_error
 from diarize.training.held import speech_alone
-from diarize.training.labelled import askable, labelled_recordings
+from diarize.training.labelled import askable
 from diarize.training.rehearsal import shares
 
 
@@ -31,7 +31,7 @@ def main(folder: Path, models: Sequence[str]) -> None:
     print("| model | right | difference |\n|---|---|---|")
     for name, own in zip(models, found, strict=True):
         gains = 100 * (own - found[0])
-        error = gains.std(ddof=1) / np.sqrt(len(gains))
+        error = standard_error(gains)
         print(f"| {name} | {100 * own.mean():.1f} | {gains.mean():+.1f} ± {error:.1f} |")
 
 

@@ -48,6 +48,8 @@ class ForestTrainer(Trainer):
 
     def losses(self, batch: Batch, vectors: Tensor, wanted: Tensor | None) -> dict[str, Tensor]:
         """The parts of the loss."""
+        # Windows alone, of pairs and of triples come first: in the others, voices come and go.
+        steady = EPISODES.speakers * EPISODES.singles + EPISODES.pairs + EPISODES.triples
         parts = super().losses(batch, vectors, wanted) if "sets" in self.terms else {}
         if "forest" in self.terms:
             parts["forest"] = forest_loss(
@@ -55,7 +57,7 @@ class ForestTrainer(Trainer):
                 vectors,
                 batch.members,
                 batch.alone,
-                batch.steady,
+                (torch.arange(batch.known.shape[1]) < steady).expand(batch.known.shape),
                 batch.known,
                 self.config.max_set_size,
                 # The same noise again when a step is done again.

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from steps.markdown import errors, print_table
 
+from diarize.scoring.report import standard_error
+
 MODELS = ("shipped", "aligned", "trained")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")
 HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion",
@@ -45,7 +47,7 @@ def rates(path: Path) -> dict[str, float]:
 def compared(before: dict[str, float], after: dict[str, float]) -> list[str]:
     """In how many recordings the rate fell, and by how much it changed in points."""
     change = 100 * np.array([after[uri] - before[uri] for uri in before])
-    error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else 0.0
+    error = standard_error(change) if len(change) > 1 else 0.0
     return [f"{(change < 0).sum()} of {len(change)}", f"{change.mean():+.1f} ± {error:.1f}"]
 
 

@@ -32,6 +32,7 @@ from diarize.formats.embeddings import read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
+from diarize.scoring.report import standard_error
 from diarize.sets import SpeakerSets
 from diarize.storage.files import atomic_output
 from diarize.tuning import Trial, tune
@@ -360,7 +361,7 @@ class _Table:
         if cell is None or (method == "osc" and metric == "ari"):  # it is given the truth
             return ""
         values = 100 * np.array([getattr(score, metric) for score in cell.values()])
-        error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        error = standard_error(values)
         missing = f" [{len(values)} trials]" if len(values) < self.n_trials else ""
         return f"{values.mean():.1f} ({error:.1f}){missing}"
 

@@ -106,7 +106,7 @@ def test_lost_packets_leave_silence_of_their_length(encode: Callable[..., Path])
 
 
 @pytest.mark.parametrize("kind", ["m4a", "webm", "mkv", "flv"])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.85])
+@pytest.mark.parametrize("share", [0.02, 0.85])
 def test_cut_off_files_are_refused(kind: str, share: float, encode: Callable[..., Path]) -> None:
     data = encode(kind).read_bytes()
     with pytest.raises(InputError, match=r"^audio: (is damaged or cut off|holds no)") as error:
@@ -118,15 +118,7 @@ def test_a_damaged_frame_is_refused_with_its_place(encode: Callable[..., Path]) 
     data = bytearray(encode("m4a").read_bytes())
     middle = len(data) // 2
     data[middle : middle + 3000] = b"\xa5" * 3000
-    with pytest.raises(InputError, match=r"up to \d\.\d s of 6\.0 s "):
-        read(io.BytesIO(bytes(data)))
-
-
-def test_of_a_damaged_file_what_lies_in_front_can_be_used(encode: Callable[..., Path]) -> None:
-    data = bytearray(encode("m4a").read_bytes())
-    middle = len(data) // 2
-    data[middle : middle + 3000] = b"\xa5" * 3000
-    with pytest.raises(Damaged) as error:
+    with pytest.raises(Damaged, match=r"up to \d\.\d s of 6\.0 s ") as error:
         read(io.BytesIO(bytes(data)))
     end = int(10 * error.value.readable) / 10
     assert len(read(io.BytesIO(bytes(data)), end=end)) == round(end * SAMPLE_RATE)

@@ -11,7 +11,6 @@ import pytest
 import soundfile
 
 from diarize.audio import SAMPLE_RATE, open_recording
-from diarize.audio.decoders import Damaged
 from diarize.errors import InputError
 
 # Suffix -> arguments of soundfile.write.
@@ -83,7 +82,7 @@ def test_two_readings_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
 DECLARING = [kind for kind in FORMATS if kind not in {"ogg", "opus", "caf"}]  # their length
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.1, 0.9])
 @pytest.mark.parametrize("kind", DECLARING)
 def test_cut_off_files_are_refused(kind: str, share: float, tmp_path: Path) -> None:
     path = tmp_path / f"sweep.{kind}"
@@ -126,16 +125,6 @@ def test_an_ogg_file_that_ends_within_a_page_is_refused(kind: str, tmp_path: Pat
 def test_a_header_alone_is_no_recording() -> None:
     for data in (encoded(sweep(30.0))[:44], encoded(sweep(30.0), format="AIFF")[:54]):
         assert refused(data).endswith("cut off; nothing of its 30.0 s can be read")
-
-
-def test_what_lies_behind_the_part_that_is_wanted_may_be_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "sweep.flac"
-    soundfile.write(path, sweep(10.0), RATE)
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(Damaged) as error:
-        read(path)
-    end = int(10 * error.value.readable) / 10  # nearer than what a resampler is read ahead
-    assert len(read(path, end=end)) == round(end * SAMPLE_RATE)
 
 
 @pytest.mark.parametrize("kind", ["flac", "ogg", "opus", "mp3"])
@@ -181,15 +170,12 @@ def test_rubbish_behind_the_end_does_no_harm() -> None:
         assert np.array_equal(read_bytes(data + b"TAG" + bytes(500)), read_bytes(data))
 
 
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3", "AIFF"])
-def test_files_without_samples(kind: str) -> None:
-    assert refused(encoded(np.zeros(0), format=kind)).startswith("audio: ")
-
-
-def test_wav_without_samples_is_told_so() -> None:
-    assert refused(encoded(np.zeros(0))) == "audio: holds no samples"
-    data = encoded(np.zeros(0)) + b"LIST" + (8).to_bytes(4, "little") + b"INFOISFT"
-    assert refused(data) == "audio: holds no samples"
+def test_files_without_samples() -> None:
+    data = encoded(np.zeros(0))
+    for empty in (data, data + b"LIST" + (8).to_bytes(4, "little") + b"INFOISFT"):
+        assert refused(empty) == "audio: holds no samples"
+    for kind in ("FLAC", "OGG", "MP3", "AIFF"):
+        assert refused(encoded(np.zeros(0), format=kind)).startswith("audio: ")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,6 @@ def completed(words: str, repo_root: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("diarize st", {"stream"}),
         ("diarize plot ", {"clusters", "score", "timeline"}),
         ("diarize run --num", {"--num-speakers"}),
     ],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from diarize import __version__
 from diarize.formats import read_turns
 
 Cli = Callable[..., Any]
@@ -50,6 +51,32 @@ def test_confidence_is_kept(cli: Cli, tmp_path: Path) -> None:
     assert cli("convert", tmp_path / "a.json", tmp_path / "a.csv").status == 0
     again = cli("convert", tmp_path / "a.csv", "-", "--to", "json")
     assert json.loads(again.out)["turns"] == [turn]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_json_keeps_all_that_it_says(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: bool
+) -> None:
+    told = {
+        "uri": "talk",
+        "version": __version__,
+        "options": {"backend": "gcr"},
+        "notes": ["too short"],
+        "number": {"1": 0.333, "2": 0.667},
+        "speakers": [{"speaker": "ann", "seconds": 0.5}],
+        "turns": [{"start": 0.5, "end": 1.0, "speaker": "ann", "confidence": 0.75}],
+        "several": [{"start": 0.25, "end": 0.5}],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(told))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
+    given = ("-", "-", "--from", "json") if piped else (tmp_path / "a.json", "-")
+    assert json.loads(cli("convert", *given, "--to", "json").out) == told
+    del told["number"], told["several"]
+    (tmp_path / "b.json").write_text(json.dumps(told))
+    assert json.loads(cli("convert", tmp_path / "b.json", "-", "--to", "json").out) == told
+    (tmp_path / "b.json").write_text(json.dumps(told | {"notes": "few"}))
+    refused = cli("convert", tmp_path / "b.json", "-", "--to", "json")
+    refused.assert_refused("b.json: 'notes' is not as it is written: no list")
 
 
 def test_several_recordings_need_a_folder(cli: Cli, talk: Path, tmp_path: Path) -> None:

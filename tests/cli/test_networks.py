@@ -42,7 +42,7 @@ def ears(tmp_path: Path) -> Path:
     return write(tmp_path / "ears.onnx", SEGMENTATION, PYANNOTE)
 
 
-@pytest.mark.parametrize("backend", ["ckm", "gcr", "ac", "links"])
+@pytest.mark.parametrize("backend", ["ckm", "links"])
 def test_run_with_a_network_of_others(cli: Cli, encoder: Path, talk: Path, backend: str) -> None:
     result = cli("run", talk, "--model", encoder, "--backend", backend, "--num-speakers", 2)
     assert result.status == 0, result.err

@@ -29,23 +29,17 @@ def test_it_makes_a_page_of_a_result(cli: Cli, talk: Path, rttm: Path, tmp_path:
     assert '"der":0.0' in page.read_text(encoding="utf-8")
 
 
-def test_json_says_how_sure_a_turn_is(cli: Cli, talk: Path, tmp_path: Path) -> None:
-    turns, page = tmp_path / "talk.json", tmp_path / "talk.html"
-    turns.write_text('{"turns": [{"start": 1, "end": 2, "speaker": "S0", "confidence": 0.625}]}')
-    assert cli("report", talk, turns, "--out", page).status == 0
-    assert '"turns":[[1.0,2.0,0,0.625]]' in page.read_text(encoding="utf-8")
-
-
-def test_json_says_how_sure_the_number_is(cli: Cli, talk: Path, tmp_path: Path) -> None:
+def test_json_says_how_sure_all_is(cli: Cli, talk: Path, tmp_path: Path) -> None:
     turns, page = tmp_path / "talk.json", tmp_path / "talk.html"
     content = {
-        "turns": [{"start": 1, "end": 2, "speaker": "S0"}],
+        "turns": [{"start": 1, "end": 2, "speaker": "S0", "confidence": 0.625}],
         "number": {"1": 0.625, "2": 0.375},
         "several": [{"start": 1.5, "end": 1.75}],
     }
     turns.write_text(json.dumps(content))
     assert cli("report", talk, turns, "--out", page).status == 0
     text = page.read_text(encoding="utf-8")
+    assert '"turns":[[1.0,2.0,0,0.625]]' in text
     assert '"number":[[1,0.625],[2,0.375]]' in text and '"possible":[1,2]' in text
     assert '"several":[[1.5,1.75]]' in text
 

@@ -135,24 +135,6 @@ def test_a_failing_input_does_not_stop_the_others(
     ]
 
 
-def test_whatever_goes_wrong_with_an_input_does_not_stop_the_others(
-    run: Run, talk: Path, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    diarize_one = Diarizer.diarize
-
-    def fail(self: Diarizer, audio: object, *rest: object, **more: object) -> object:
-        if audio.uri == "talk":
-            raise RuntimeError("out of\nmemory")
-        return diarize_one(self, audio, *rest, **more)
-
-    monkeypatch.setattr(Diarizer, "diarize", fail)
-    result = run(talk, write_tone("tone.wav"), "--vad", "none")
-    assert result.status == 1
-    assert "diarize: error: RuntimeError: out of memory\n" in result.err
-    assert f"diarize: error: 1 of 2 failed: {talk}\n" in result.err
-    assert result.out.startswith("SPEAKER tone 1 ")
-
-
 def test_the_model_is_loaded_once(
     run: Run, talk: Path, write_tone: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,19 +149,6 @@ def test_the_model_is_loaded_once(
     monkeypatch.setattr(encoders, "load_model", count)
     assert run(talk, write_tone(), "--vad", "none").status == 0
     assert len(loaded) == 1
-
-
-def test_each_channel_as_its_own_recording(run: Run, talk: Path, tmp_path: Path) -> None:
-    samples, _ = soundfile.read(talk)
-    path = tmp_path / "two ears.wav"
-    soundfile.write(path, np.stack([samples, np.zeros_like(samples)], axis=1), RATE)
-    result = run(path, "--channels", "separate", "--out", tmp_path / "out")
-    assert result.status == 0
-    left, right = sorted((tmp_path / "out").glob("*.rttm"))
-    assert (left.name, right.name) == ("two_ears_channel1.rttm", "two_ears_channel2.rttm")
-    assert set(read_rttm(left)) == {"two_ears_channel1"}
-    assert right.read_bytes() == b""
-    assert f"diarize: note: {path}: no speech found" in result.err
 
 
 def test_one_microphone_for_each_speaker(run: Run, talk: Path, tmp_path: Path) -> None:

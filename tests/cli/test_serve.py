@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,3 @@ def test_what_cannot_be(cli: Cli, arguments: list[str], reason: str) -> None:
 
 def test_results_are_kept_in_a_folder(cli: Cli, talk: Path) -> None:
     cli("serve", "--out", talk).assert_refused("a file, but a folder is needed")
-
-
-def test_it_listens_until_it_is_told_to_end() -> None:
-    pytest.importorskip("websockets")
-    from ..streaming.serving import in_a_process
-
-    with in_a_process() as (child, _):
-        assert child.stderr is not None
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(60) == 0 and child.stderr.read() == ""

@@ -48,13 +48,6 @@ def test_conversations_with_their_reference(cli: Cli, speech: Path, tmp_path: Pa
         assert set(reference.labels()) <= set("abc")
 
 
-def test_one_seed_gives_the_same_bytes(cli: Cli, speech: Path, tmp_path: Path) -> None:
-    for name in ("once", "again"):
-        assert simulate(cli, speech, tmp_path / name).status == 0
-    for path in (tmp_path / "once").iterdir():
-        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -79,15 +79,6 @@ def test_a_file_gives_what_its_samples_give(
     assert piped.out.replace(" stdin ", " talk ") == played.out != ""
 
 
-def test_channels_are_mixed_down(cli: Cli, pipe: Callable[[bytes], None], pcm: bytes) -> None:
-    mono = np.frombuffer(pcm, "<i2")[: 4 * 16_000]
-    pipe(mono.tobytes())
-    expected = cli("stream").out
-    pipe((np.stack([mono, mono], axis=1) / 32768).astype("<f4").tobytes())
-    found = cli("stream", "--sample-format", "f32", "--channels", 2)
-    assert found.out == expected
-
-
 @pytest.mark.parametrize(
     ("arguments", "reasons"),
     [
@@ -146,15 +137,8 @@ def test_the_defaults_are_the_librarys() -> None:
     for name in ("latency", "max_set_size", "refine", "refine_backend", "model", "device", "seed"):
         assert own[name].default == library[name].default, name
     assert library["rate"].default == stream.RATE
-
-
-def test_what_hears() -> None:
-    assert stream._activity("network", None) == NetworkActivity()
-    assert stream._activity("silero", None) == SileroActivity()
-    assert stream._activity("silero", 0.3) == SileroActivity(threshold=0.3)
-    told = options_of("stream")["vad_threshold"].show_default
     defaults = NetworkActivity().threshold, SileroActivity().threshold
-    assert told == "silero {1:g}, else {0:g}".format(*defaults)
+    assert own["vad_threshold"].show_default == "silero {1:g}, else {0:g}".format(*defaults)
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -79,16 +79,6 @@ def test_a_budget_and_a_seed(call: Callable[..., Result], trials: Path) -> None:
     assert "note: tried 3 of 9 combinations; see --budget\n" in one.err
 
 
-def test_the_number_of_speakers_can_be_given_or_tuned(
-    call: Callable[..., Result], trials: Path
-) -> None:
-    given = (trials, "--compose", "max", "-p", "n_restarts=4", "-p", "set_penalty=0")
-    told = json.loads(call(*given, "--num-speakers", 3).out)
-    assert told["params"] == {"set_penalty": 0, "n_restarts": 4}
-    tuned = json.loads(call(*given, "-p", "n-speakers=2,3").out)
-    assert tuned["params"] == {"set_penalty": 0, "n_restarts": 4, "n_speakers": 3}
-
-
 def test_combinations_that_cannot_be_used_are_told(
     call: Callable[..., Result], trials: Path
 ) -> None:
@@ -149,9 +139,6 @@ def test_recordings_with_their_turns(
         (["--backend", "ckn"], "did you mean ckm"),
         (["--metric", "der"], "metric der: not one of cri, ari, accuracy, id-cost, which"),
         (["--budget", "0"], "--budget"),
-        (["-p", "set_penalty"], "NAME=VALUE expected"),
-        (["-p", "set_penalty=0,,1"], "-p set_penalty: VALUE,VALUE,... expected"),
-        (["-p", "set_penalty=1,1"], "-p set_penalty: a value is given twice"),
         (["-p", "set_penalties=1"], "did you mean set_penalty"),
         (["-p", "compose=max"], "-p compose: use --compose"),
         (["-p", "n_speakers=2", "--num-speakers", "3"], "n_speakers is given"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.formats.embeddings import Embeddings, read_embeddings
+from diarize.formats.embeddings import Embeddings
 from diarize.formats.speakers import Speakers, read_speakers, write_speakers
 
 
@@ -40,14 +40,6 @@ def test_what_is_written_is_read(tmp_path: Path, k: int) -> None:
     first = path.read_bytes()
     write_speakers(path, speakers(k))
     assert path.read_bytes() == first
-
-
-def test_it_is_a_file_of_embeddings_too(tmp_path: Path) -> None:
-    write_speakers(tmp_path / "x.npz", speakers())
-    content = read_embeddings(tmp_path / "x.npz")
-    assert content.embeddings.shape == (3, 4)
-    assert content.embeddings.dtype == np.float32
-    assert content.model == "lstm"
 
 
 @pytest.mark.parametrize(

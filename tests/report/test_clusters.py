@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from diarize.errors import InputError
 from diarize.report import clusters
-from diarize.report.clusters import _colours, plot_clusters, project
+from diarize.report.clusters import plot_clusters, project
 from diarize.sets import SpeakerSets
 
 FIVE = SpeakerSets.from_lists(
@@ -88,12 +88,6 @@ def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = project(rows)
     monkeypatch.setattr(clusters, "MOST_POINTS", 7)
     assert np.allclose(project(rows)[0], whole)
-
-
-def test_a_composition_has_the_mean_colour_of_its_parts() -> None:
-    colours = _colours(FIVE.distinct()[0])
-    assert len(set(colours)) == 15
-    assert colours[5] == pytest.approx(np.mean([colours[0], colours[1]], axis=0))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from diarize.errors import InputError
 from diarize.report.pictures import COLOURS
-from diarize.report.timeline import _clock, _matched, plot_timeline
+from diarize.report.timeline import plot_timeline
 
 from ..making import annotation
 
@@ -26,12 +26,6 @@ def test_every_turn_is_drawn_in_the_colour_of_its_partner(tmp_path: Path) -> Non
     assert counts == [3, 2, 1]  # ann twice and S0; bob and S1; S2, whom the truth does not know
 
 
-def test_partners_share_most_time() -> None:
-    # S1 shares more with bob than S0 does, and S2 shares nothing.
-    found = annotation((0, 5, "S0"), (5, 9, "S1"), (20, 21, "S2"))
-    assert _matched(found, TRUTH, {"ann": 0, "bob": 1}) == {"S0": 0, "S1": 1, "S2": 2}
-
-
 def test_many_speakers_empty_recordings_and_several_at_once(tmp_path: Path) -> None:
     crowd = annotation(*((i, i + 1.5, f"S{i:02}") for i in range(30)))
     path = tmp_path / "all.png"
@@ -42,10 +36,3 @@ def test_many_speakers_empty_recordings_and_several_at_once(tmp_path: Path) -> N
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recording"):
         plot_timeline({}, tmp_path / "talk.svg")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3661, "1:01:01")]
-)
-def test_clock(seconds: float, text: str) -> None:
-    assert _clock(seconds, 0) == text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diarize.activity.level import MAX_GAIN, TARGET_LEVEL
-from diarize.streaming.loudness import ATTACK, LiveLevel
+from diarize.streaming.loudness import LiveLevel
 
 
 def chunks(seconds: float, level: float, seed: int = 0) -> np.ndarray:
@@ -54,9 +54,3 @@ def test_digital_silence_stays_silent() -> None:
     assert not through(level, np.zeros((40, 512), np.float32)).any()
     heard = through(level, chunks(1, -90))
     assert level_of(heard) < -90 + MAX_GAIN + 1
-
-
-def test_memory_does_not_grow() -> None:
-    level = LiveLevel()
-    through(level, chunks(30, -30))
-    assert len(level._recent) == ATTACK

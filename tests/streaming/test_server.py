@@ -18,8 +18,8 @@ import pytest
 from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import read_rttm
-from diarize.streaming.lines import lines_of
 from diarize.streaming.server import END, Limits, StreamServer
+from diarize.streaming.turns import lines_of
 
 from .serving import Running, feed, rest, until, websockets
 

@@ -5,11 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.streaming.turns import Turn, by_sets
-
-
-def test_a_turn_is_a_tuple() -> None:
-    assert Turn(0.0, 1.0, ("a",), False) == (0.0, 1.0, ("a",), False)
+from diarize.streaming.turns import by_sets
 
 
 def test_overlap_is_a_stretch_of_its_own() -> None:

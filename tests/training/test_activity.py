@@ -70,13 +70,12 @@ def test_the_best_averaged_weights_ship(
     seen: list[dict[str, torch.Tensor]] = []
     reports: list[Any] = []
 
-    def judged(trainer: CounterTrainer, loss: float) -> None:
-        assert loss > 0
+    def worth(trainer: CounterTrainer, figures: dict[str, float]) -> float:
+        assert figures["loss"] > 0
         seen.append({k: v.clone() for k, v in trainer.averaged.state_dict().items()})
-        remember(trainer, next(losses))
+        return next(losses)
 
-    remember = CounterTrainer.judge
-    monkeypatch.setattr(CounterTrainer, "judge", judged)
+    monkeypatch.setattr(CounterTrainer, "worth", worth)
     recipe = dataclasses.replace(
         recipe, development="dev", development_turns=[str(corpus / "turns")]
     )
@@ -107,10 +106,8 @@ def test_a_broken_gradient_stops_the_training(
         batch.mel[0, 0, 0] = float("nan")
         return batch
 
-    import diarize.training.counting as counting
-
-    draw = counting.draw_batch
-    monkeypatch.setattr(counting, "draw_batch", broken)
+    draw = module.draw_batch
+    monkeypatch.setattr(module, "draw_batch", broken)
     with pytest.raises(TrainingError, match=r"step 0: .* its batch is in .*broken-0.safetensors"):
         train(recipe, tmp_path)
     assert (tmp_path / "broken-0.safetensors").is_file()

@@ -9,7 +9,7 @@ import torch
 from diarize.audio import open_recording
 from diarize.pipeline import Diarizer
 from diarize.training import adaptation
-from diarize.training.adaptation import adapt, aligned, rehearsal
+from diarize.training.adaptation import adapt, aligned
 from diarize.training.alignment import align
 from diarize.training.held import HeldSpeech
 
@@ -54,11 +54,6 @@ def test_there_may_be_nothing_to_judge_by() -> None:
         found = aligned(heard, model, None, seed=0)
         assert found.model is model and not found.measured
         assert len(found.before.right) == 0
-
-
-def test_every_third_recording_is_rehearsed() -> None:
-    found = [parted(seed, f"r{seed}") for seed in range(6)]
-    assert [len(rehearsal(found[:n], tiny(), 0).exams) for n in (0, 2, 5, 6)] == [0, 2, 1, 2]
 
 
 def test_from_a_recording(talk, tiny_weights) -> None:

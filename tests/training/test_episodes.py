@@ -84,10 +84,3 @@ def test_labelled_windows_are_cut_from_the_beginning_and_others_from_the_rest(hu
     # At least one window's worth is labelled, and at least as much is left.
     assert speech(0, True, (end - start) // 2)[1] == start + (end - start) // 2
     assert speech(0, False, end - start) == (start, end)
-
-
-def test_what_is_heard_throughout_is_steady(hums):
-    batch = EpisodeMaker(hums, [], CONFIG, seed=1)[0]
-    steady = CONFIG.speakers * CONFIG.singles + CONFIG.pairs + CONFIG.triples
-    assert batch.steady[:, :steady].all() and not batch.steady[:, steady:].any()
-    assert batch.known.all()

@@ -38,11 +38,6 @@ def model() -> CompositionalEmbedding:
     return CompositionalEmbedding(EmbeddingConfig(dim=24, hidden=8, layers=1)).eval()
 
 
-def test_a_voice_is_cut_into_whole_windows(model: CompositionalEmbedding, hums: Voices) -> None:
-    assert speaker_vectors(model, hums, 0, 2.0).shape == (3, 24)  # four seconds
-    assert speaker_vectors(model, hums, 0, 5.0).shape == (0, 24)
-
-
 def test_what_is_measured_takes_the_place_of_what_was_known(
     model: CompositionalEmbedding, hums: Voices
 ) -> None:

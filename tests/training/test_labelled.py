@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
+from diarize.formats.labelled import labelled_recordings
 from diarize.training.held import HeldSpeech
-from diarize.training.labelled import (
-    askable,
-    labelled_recordings,
-    require_labels,
-    voices_of,
-)
+from diarize.training.labelled import askable, require_labels, voices_of
 
 from ..making import annotation, turns_of, write_hum
 

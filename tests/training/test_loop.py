@@ -78,7 +78,7 @@ def test_an_interruption_between_checkpoints_is_no_candidate(maker, tmp_path, mo
     assert learner.best.step == 2
     again = trainer()
     again.load(tmp_path / "checkpoint.safetensors")
-    assert (again.best.step, again.best.accuracy) == (2, 1.0)
+    assert (again.best.step, again.best.figure) == (2, 1.0)
     for name, value in again.finished().state_dict().items():
         assert torch.equal(value, learner.best.weights[name])
     train(again, maker, None, tmp_path, episodes, workers=0)

@@ -40,20 +40,23 @@ TRAIN = RECIPE + "train_embedding(recipe, folder / sys.argv[3], workers=0, until
 GRADIENTS = (
     RECIPE
     + """
+from copy import deepcopy
 from safetensors.torch import save_file
 from diarize.embedding import CompositionalEmbedding
 from diarize.training.episodes import EpisodeMaker
 from diarize.training.loop import Trainer
-from diarize.training.processes import join_processes
+from diarize.training.processes import ALONE, join_processes
 from diarize.mixing.voices import Voices
 
 with join_processes("cpu") as (processes, device):
     maker = EpisodeMaker(Voices.load(folder / "one" / "voices"), [], recipe.episodes, 0)
     torch.manual_seed(0)
-    trainer = Trainer(CompositionalEmbedding(recipe.model), recipe.loop, device, processes)
-    trainer.advance(maker[until + processes.rank], None)
-    found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
-    save_file(found, folder / f"{sys.argv[3]}-{processes.rank}.safetensors")
+    model = CompositionalEmbedding(recipe.model)
+    for name, team in (("own", ALONE), ("both", processes)):
+        trainer = Trainer(deepcopy(model), recipe.loop, device, team)
+        trainer.advance(maker[processes.rank], None)
+        found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
+        save_file(found, folder / f"{name}-{processes.rank}.safetensors")
 """
 )
 
@@ -67,11 +70,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, script: str, *arguments: str, processes: int) -> None:
+def run(folder: Path, script: str, *arguments: str) -> None:
+    """Two processes, as torchrun starts them."""
     path = folder / "script.py"
     path.write_text(script)
-    starter = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *(starter if processes > 1 else []), str(path), str(folder)]
+    starter = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [sys.executable, *starter, str(path), str(folder)]
     done = subprocess.run(
         [*command, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -83,17 +87,15 @@ def run(folder: Path, script: str, *arguments: str, processes: int) -> None:
 
 
 def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path) -> None:
-    run(folder, TRAIN, "3", "one", processes=2)
-    run(folder, TRAIN, "2", "parts", processes=2)
-    run(folder, TRAIN, "3", "parts", processes=2)
+    run(folder, TRAIN, "3", "one")
+    run(folder, TRAIN, "2", "parts")
+    run(folder, TRAIN, "3", "parts")
     whole, parts = (load_file(folder / name / "model.safetensors") for name in ("one", "parts"))
     assert all(torch.equal(parts[name], tensor) for name, tensor in whole.items())
 
     # Both step along the mean of the two gradients.
-    run(folder, GRADIENTS, "0", "both", processes=2)
-    run(folder, GRADIENTS, "0", "first", processes=1)
-    run(folder, GRADIENTS, "1", "second", processes=1)
-    files = ("both-0", "both-1", "first-0", "second-0")
+    run(folder, GRADIENTS, "0", "gradients")
+    files = ("both-0", "both-1", "own-0", "own-1")
     both, again, first, second = (load_file(folder / f"{name}.safetensors") for name in files)
     for name, gradient in both.items():
         assert torch.equal(gradient, again[name])

@@ -75,26 +75,6 @@ def test_in_one_place_a_voice_sounds_the_same_in_all_windows(hums: Voices, episo
     assert apart[0] < 0.5 * apart[1]
 
 
-def test_places_of_a_room_differ_and_rooms_do(hums: Voices) -> None:
-    acoustics = replace(DRY, one_place=1.0, one_place_rooms=1.0)
-    renderer = Renderer(hums, [], acoustics, 1.0, seed=0)
-    renderer.bank = torch.zeros(renderer.bank.shape)  # a click whose height names room and place
-    rooms, places, _ = renderer.bank.shape
-    heights = 1.0 + torch.arange(rooms * places).reshape(rooms, places)
-    renderer.bank[..., 0] = heights
-    voice = np.array([[0, 1, 2], [1, 2, 0], [3, -1, -1], [3, 0, -1]])
-    where = np.argwhere(voice >= 0)
-    out = renderer._in_rooms(
-        np.random.default_rng(0), torch.ones(len(where), 64), voice, where, episodes=2
-    )
-    heard = out.mean(dim=1).round().int().numpy() - 1
-    room, place = heard // places, heard % places
-    assert len(set(room[where[:, 0] < 2])) == 1 and len(set(room[where[:, 0] >= 2])) == 1
-    for episode in (where[:, 0] < 2, where[:, 0] >= 2):
-        for v in range(4):
-            assert len(set(place[episode & (voice[tuple(where.T)] == v)])) <= 1
-
-
 def test_noise_lies_at_its_level(hums: Voices) -> None:
     """Noise is drawn after the voices, so both draws hold the same speech, at another level."""
     noisy = replace(DRY, noisy=1.0, snr=(10.0, 10.0))

@@ -222,12 +222,6 @@ def gone(repo_root: Path) -> Callable[..., tuple[int, str]]:
     return call
 
 
-def test_a_conversion_for_a_reader_that_has_gone(
-    gone: Callable[..., tuple[int, str]], turns: Path
-) -> None:
-    assert gone("convert", turns, "-", "--to", "srt") == (1, "")
-
-
 def test_a_run_for_a_reader_that_has_gone(
     gone: Callable[..., tuple[int, str]], talk: Path, tiny_weights: Path, tmp_path: Path
 ) -> None:

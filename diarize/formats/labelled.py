@@ -1,0 +1,40 @@
+"""Recordings with the turns of their speakers beside them: NAME.rttm beside NAME.wav, say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyannote.core import Annotation
+
+from diarize.audio import Recording, open_recording
+from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.errors import InputError
+from diarize.formats.rttm import load_annotations
+
+Labelled = tuple[Recording, Annotation]
+
+
+def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
+    """Open the recordings of folders with NAME.rttm beside them, sorted by name in each folder.
+
+    Raises:
+        InputError: turns without a recording, or with several, or not of it.
+    """
+    found = []
+    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".rttm"):
+        beside = [path for path in recordings_in(file.parent) if path.stem == file.stem]
+        if len(beside) != 1:
+            many = f"{len(beside)} recordings" if beside else "no recording"
+            raise InputError(f"{file}: {many} of this name beside it")
+        recording = open_recording(beside[0])
+        turns = load_annotations(file)
+        if recording.uri not in turns and len(turns) != 1:
+            raise InputError(f"{file}: no turns of {recording.uri}")
+        found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
+    return found
+
+
+def recordings_in(folder: Path) -> list[Path]:
+    """The recordings of a folder, sorted."""
+    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in AUDIO_SUFFIXES]
