@@ -110,12 +110,9 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
             everything = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         tensors = {k: value for k, value in everything.items() if not k.startswith(PREFIX)}
         _require_fit(config, tensors)
-        beside = {k: value.numpy() for k, value in everything.items() if k.startswith(PREFIX)}
-        model = CompositionalEmbedding(config, Knowledge.read(header, beside))
+        beside = {k: value.numpy() for k, value in everything.items()}
+        model = CompositionalEmbedding(config, Knowledge.read(header, beside, config.dim))
         model.load_state_dict(tensors)
-        axes = model.knowledge.scatter.axes
-        if axes is not None and len(axes.mean) != config.dim:
-            raise ValueError(f"its axes are of {len(axes.mean)} dimensions, it has {config.dim}")
     except SafetensorError as error:
         raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
     except (RuntimeError, TypeError, ValueError) as error:
