@@ -3,7 +3,9 @@
 Every new window is remembered, and moves the speakers' centroids by one step: all that is
 remembered goes to the nearest set, and each centroid to where the windows lie that he holds alone.
 Now and then the criterion by which a recording's speakers are counted is asked whether one more
-speaker would explain what is remembered better, or one fewer.
+speaker would explain what is remembered better, or one fewer. And now and then all of it is
+clustered as a recording is (`diarize.streaming.review`): whoever that finds, these are the
+speakers, and only what was heard since can tell of somebody else.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ SCREEN = 0.25  # share of what a speaker costs that his first window must gain b
 APART = 0.5  # squared distance that these have from one another
 FAR = 4.0  # the largest squared distance of unit vectors
 STEPS = 2  # of a trial with one speaker more, or fewer
+NEWS = 0.5  # share of a new speaker's windows that the last review has not seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,8 @@ class LiveCentroids:
 
     Attributes:
         became: of two speakers that turned out to be one, whom the one that came later became.
+        most: speakers at a time.
+        taken: windows that were taken in so far.
     """
 
     fine = True
@@ -78,12 +83,13 @@ class LiveCentroids:
     ) -> None:
         self._options = options or CentroidOptions()
         self._largest, self._compose, self._scatter = max_set_size, compose, scatter
-        self._most = most_speakers(most or MOST_STATES, max_set_size, MOST_STATES)
+        self.most = most_speakers(most or MOST_STATES, max_set_size, MOST_STATES)
         self._composers: dict[int, SetComposer] = {}  # by number of speakers
         self._rows = np.zeros((0, dimension), np.float32)  # (n, p), what is remembered
         self._ids: list[int] = []
         self._centroids = np.zeros((0, dimension))  # (k, p)
-        self._taken = self._born = 0
+        self._born = self.taken = 0
+        self._reviewed = 0  # windows that had been taken in when the last review began
         self.became: dict[int, int] = {}
 
     def take(self, rows: Float32[np.ndarray, "n p"]) -> None:
@@ -94,9 +100,48 @@ class LiveCentroids:
             self._remember(row)
             now = self._fit(self._centroids[None], steps=1)
             self._centroids = now.centroids[0]
-            self._taken += 1
-            if self._taken % EVERY == 0 and not self._add(now):
+            self.taken += 1
+            if self.taken % EVERY == 0 and not self._add(now):
                 self._merge(now)
+
+    def learn(
+        self,
+        rows: Float32[np.ndarray, "n p"],
+        sets: SpeakerSets,
+        centroids: Float64[np.ndarray, "k p"],
+        after: int,
+    ) -> None:
+        """Take over the speakers of a review.
+
+        One of them keeps the id of who shares most windows with him. Of who was known before and is
+        not found, whoever has most of his windows is what he became; who has none of these windows
+        was heard before or after them, and stays.
+
+        Args:
+            rows: windows that were clustered.
+            sets: whom each of them holds.
+            centroids: of these speakers.
+            after: windows that had been taken in here when the review began.
+        """
+        k = len(self._ids)
+        costs = self._costs(self._composer(k)(self._centroids[None]), rows)[0]  # (n, m)
+        before = SpeakerSets(self._composer(k).sets[costs.argmin(axis=1)])
+        known = before.matched(sets)
+        shared = before.membership.T.astype(int) @ sets.membership.astype(int)  # (known, found)
+        number = {found: self._ids[old] for old, found in known.items()}
+        ids = [number.get(found, self._born + found) for found in range(len(centroids))]
+        self._born += len(centroids)
+        found_at = [to_sphere(centroids)]
+        for old in sorted(set(range(k)) - set(known)):
+            if shared[old].any():
+                found = int(shared[old].argmax())
+                ids[found], late = sorted((self._ids[old], ids[found]))
+                self.became[late] = ids[found]
+            elif len(ids) < self.most:
+                ids.append(self._ids[old])
+                found_at.append(self._centroids[old : old + 1])
+        self._ids, self._centroids = ids, np.concatenate(found_at)
+        self._reviewed = after
 
     def heard(self) -> Voices:
         """Among whom is decoded."""
@@ -125,10 +170,11 @@ class LiveCentroids:
         would take most off what the others leave unexplained.
         """
         k, criterion = len(self._ids), self._criterion()
-        if k >= self._most:
+        if k >= self.most:
             return False
-        gaps = 2 - 2 * (self._rows @ self._rows.T)  # (n, n)
-        gains = np.maximum(now.costs[0][:, None] - gaps, 0).sum(axis=0)  # (n,)
+        new = slice(max(0, len(self._rows) - (self.taken - self._reviewed)), None)
+        gaps = 2 - 2 * (self._rows[new] @ self._rows.T)  # (new, n)
+        gains = np.maximum(now.costs[0][new, None] - gaps, 0).sum(axis=0)  # (n,)
         # A window lies twice as far from another one of its speaker as from the centroid.
         if gains.max() < SCREEN * criterion(0.0, np.ones(1), 1):
             return False
@@ -136,10 +182,13 @@ class LiveCentroids:
         while len(trials) < SEEDS and gains.max() > 0:
             seed = int(gains.argmax())
             trials.append(np.concatenate([self._centroids, self._rows[seed : seed + 1]]))
-            gains[gaps[seed] < APART] = 0.0
+            gains[2 - 2 * (self._rows @ self._rows[seed]) < APART] = 0.0
         tried = self._fit(np.stack(trials).astype(np.float64), STEPS)
         best, value = tried.best(criterion)
         if value >= now.best(criterion)[1]:
+            return False
+        theirs = self._composer(k + 1).sets[tried.labels[best]][:, k]  # (n,)
+        if theirs[new].sum() < NEWS * theirs.sum():
             return False
         self._bear(tried.centroids[best])
         return True
@@ -167,18 +216,20 @@ class LiveCentroids:
         """Move r times k centroids so many steps, each for itself."""
         composer = self._composer(centroids.shape[1])
         for _ in range(steps):
-            labels = self._costs(composer(centroids)).argmin(axis=2)  # (r, n)
+            labels = self._costs(composer(centroids), self._rows).argmin(axis=2)  # (r, n)
             # Sets of one speaker are the first k.
             alone = (labels[:, None] == np.arange(centroids.shape[1])[:, None]).astype(np.float32)
             sums = (alone @ self._rows).astype(np.float64)  # (r, k, p)
             known = sums.any(axis=2, keepdims=True)
             centroids = np.where(known, to_sphere(sums), centroids)
-        costs = self._costs(composer(centroids))  # (r, n, m)
+        costs = self._costs(composer(centroids), self._rows)  # (r, n, m)
         return Fitted(centroids, costs.argmin(axis=2), costs.min(axis=2), len(composer.sets))
 
-    def _costs(self, places: Float64[np.ndarray, "r m p"]) -> Float32[np.ndarray, "r n m"]:
+    def _costs(
+        self, places: Float64[np.ndarray, "r m p"], rows: Float32[np.ndarray, "n p"]
+    ) -> Float32[np.ndarray, "r n m"]:
         """Squared distances of unit vectors from unit places; one that is undefined is far."""
-        costs = 2 - 2 * (self._rows @ places.astype(np.float32).swapaxes(1, 2))
+        costs = 2 - 2 * (rows @ places.astype(np.float32).swapaxes(1, 2))
         return np.maximum(np.nan_to_num(costs, nan=FAR), 0)
 
     def _criterion(self) -> Criterion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,13 @@ from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.audio.bandwidth import Bandwidth
 from diarize.errors import InputError
+from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counts, hear_live
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.live import make_live
+from diarize.streaming.review import Reviews
 from diarize.streaming.said import Said
 from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn, annotation_of
@@ -134,6 +137,10 @@ class StreamingDiarizer:
             self._model.dim,
             refine,
         )
+        self._reviews = None
+        if isinstance(self._live, LiveCentroids):
+            look = partial(self._hindsight.review, most=self._live.most)
+            self._reviews = Reviews(self._live, look)
         self._knows = False  # of a speaker
         self._ended = False
         self._annotation: Annotation | None = None
@@ -255,10 +262,13 @@ class StreamingDiarizer:
             heard = self._heard / SAMPLE_RATE
             due = heard - self._timing.delay
             said = self._say(due + self._timing.piece if self.decided < due else self.decided)
+        # Sound that came faster than it is spoken, as from a file, is not late by waiting.
+        ahead = max(0.0, heard - (monotonic() - self._began))
+        if self._reviews is not None:
+            n_windows = len(self._hindsight.coarse)
+            self._reviews.go_on(heard, n_windows, self._band.narrow, patience=ahead)
         if self._hindsight.is_due(heard):
-            # Sound that came faster than it is spoken, as from a file, is not late by waiting.
-            ahead = heard - (monotonic() - self._began)
-            if self._hindsight.is_done(within=max(0.0, ahead)):
+            if self._hindsight.is_done(within=ahead):
                 said += self._hindsight.collect()
                 self._hindsight.go_on(heard, self._band.narrow)
             else:

@@ -5,21 +5,30 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import BoundedSemaphore
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Float64
 
 from diarize import clustering
+from diarize.activity.counts import VoiceCounts
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
 from diarize.streaming.history import CountSpool, Spool
-from diarize.streaming.settling import Settler, Stretch
+from diarize.streaming.settling import Settler, Stretch, decoding
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
+from diarize.timeline.recount import recounted
+
+Heard = tuple[
+    Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
+    Float32[np.ndarray, "n p"],  # their vectors
+    VoiceCounts | None,
+]
+Clustered = tuple[Float32[np.ndarray, "m p"], Any]  # windows, and the clustering fitted to them
 
 REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
 SHORTEST_REFINE = 5.0  # seconds
@@ -69,6 +78,7 @@ class Hindsight:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
         self._fit(np.zeros((0, dimension), np.float32))
         told = bounds["n_speakers"]
+        self._options, self._likeness = options, likeness
         self._settler = Settler(
             self._fit,
             options,
@@ -137,23 +147,58 @@ class Hindsight:
         begin = self._settled_until
         self._narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
-        cells, fine = self.fine.read()
-        if begin > 0:
-            first = int(np.searchsorted(cells[:, 1], begin - REMEMBERED))
-            cells, fine = cells[first:], fine[first:]
-        voices = self.counts.read(cells[0, 0]) if len(cells) else None
+        heard = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
-        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-settling")
-        self._pass = self._worker.submit(self._settle, coarse, cells, fine, begin, until, voices)
+        self._pass = self._submit(self._settle, coarse, *heard[:2], begin, until, heard[2])
 
     def _settle(self, *heard: Any) -> list[Stretch]:
         with PASSES:
             return self._settler.settle(*heard)
 
+    def review(self, n_windows: int, narrow: bool, most: int) -> Future[Clustered]:
+        """Cluster what was heard last, in a thread, for whoever finds speakers live.
+
+        Args:
+            n_windows: that are clustered, at most.
+            narrow: whether the band is narrow.
+            most: speakers.
+        """
+        cells, coarse = self.coarse.read(max(0, len(self.coarse) - n_windows))
+        return self._submit(self._review, coarse, self._heard(cells[0, 0]), narrow, most)
+
+    def _review(
+        self, coarse: Float32[np.ndarray, "m p"], heard: Heard, narrow: bool, most: int
+    ) -> Clustered:
+        def fit(n_speakers: int | None) -> Any:
+            bounds = {"n_speakers": n_speakers, "max_speakers": most}
+            return self._fitted("ckm", coarse, bounds, narrow)
+
+        with PASSES:
+            return coarse, recounted(fit, decoding(*heard, self._options), self._likeness)
+
+    def _heard(self, begin: float) -> Heard:
+        """What was heard from so many seconds on."""
+        cells, fine = self.fine.since(begin)
+        return cells, fine, self.counts.read(cells[0, 0]) if len(cells) else None
+
+    def _submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-hindsight")
+        return self._worker.submit(work, *arguments)
+
     def _fit(self, windows: Float32[np.ndarray, "m p"], n_speakers: int | None = None) -> Any:
-        """A new clustering; of few windows no more speakers are asked than they are."""
-        scatter = self._scatter.within(self._narrow)
+        """A new clustering for what is settled."""
         bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
-        made = clustering.make(self._backend, **bounds, scatter=scatter, **self._params)
+        return self._fitted(self._backend, windows, bounds, self._narrow)
+
+    def _fitted(
+        self,
+        backend: str,
+        windows: Float32[np.ndarray, "m p"],
+        bounds: Mapping[str, int | None],
+        narrow: bool,
+    ) -> Any:
+        """A new clustering; of few windows no more speakers are asked than they are."""
+        scatter = self._scatter.within(narrow)
+        made = clustering.make(backend, **bounds, scatter=scatter, **self._params)
         made.ask_no_more_than(len(windows))
         return made.fit(windows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
+from bisect import bisect_left
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -67,6 +68,14 @@ class Spool(Records):
         """Cells and vectors of the windows `begin` to `end`."""
         records = self.between(begin, end)
         return records["cell"].astype(np.float64), records["vector"].astype(np.float32)
+
+    def since(self, begin: float) -> tuple[Float64[np.ndarray, "n 2"], Float32[np.ndarray, "n p"]]:
+        """Cells and vectors of the windows whose cells end at so many seconds, or later."""
+
+        def end(i: int) -> float:
+            return float(self.between(i, i + 1)["cell"][0, 1])
+
+        return self.read(bisect_left(range(len(self)), begin, key=end))
 
 
 class CountSpool(Records):

@@ -19,6 +19,27 @@ from diarize.timeline.recount import recounted
 Stretch = tuple[float, float, tuple[str, ...]]
 
 
+def decoding(
+    cells: Float64[np.ndarray, "n 2"],
+    fine: Float32[np.ndarray, "n p"],
+    voices: VoiceCounts | None,
+    options: TimelineOptions,
+    least: int = 0,
+    everybody: bool = True,
+) -> Callable[[Any], Decoded]:
+    """What decodes windows among the speakers of a fitted clustering; the last one is kept, since
+    the clustering that is believed was decoded to be asked.
+    """
+
+    @lru_cache(maxsize=1)
+    def decoded(estimator: Any) -> Decoded:
+        speakers = estimator.speakers()
+        trellis = Trellis.of(cells, fine, speakers.sets(), voices, options)
+        return decode(trellis, speakers, options, least, everybody)
+
+    return decoded
+
+
 class Settler:
     """Clusters all that was heard so far, and settles the part that was not settled before.
 
@@ -70,14 +91,8 @@ class Settler:
             Begin, end and speakers, in order; nothing where nobody speaks.
         """
         whole = begin == 0
-
-        @lru_cache(maxsize=1)  # the clustering that is believed was decoded to be asked
-        def decoded(estimator: Any) -> Decoded:
-            speakers = estimator.speakers()
-            trellis = Trellis.of(cells, fine, speakers.sets(), voices, self._options)
-            least = self._least if whole else 0
-            return decode(trellis, speakers, self._options, least, everybody=whole)
-
+        least = self._least if whole else 0
+        decoded = decoding(cells, fine, voices, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
             estimator = recounted(fit, decoded, self._likeness, self._least or 1)

@@ -7,7 +7,7 @@ import pytest
 
 from diarize.errors import InputError
 from diarize.scatter import Scatter
-from diarize.sets import to_sphere
+from diarize.sets import SpeakerSets, to_sphere
 from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 
 P = 64
@@ -126,3 +126,49 @@ def test_it_does_not_matter_how_many_windows_come_at_a_time() -> None:
 def test_options_that_cannot_be_used(options: dict, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         CentroidOptions(**options)
+
+
+def told(*found: tuple[int, ...]) -> tuple[np.ndarray, SpeakerSets, np.ndarray]:
+    """A review: windows of the people on these axes, whom each holds, and where they lie."""
+    axes = sorted({axis for axis in sum(found, ())})
+    rows = np.concatenate([around(axis, n=10) for group in found for axis in group])
+    held = np.repeat([i for i, group in enumerate(found) for _ in group], 10)
+    sets = SpeakerSets(np.eye(len(found), dtype=bool)[held])
+    places = [np.eye(P)[list(group)].sum(axis=0) for group in found]
+    assert len(axes) == sum(map(len, found))
+    return rows, sets, to_sphere(np.stack(places))
+
+
+def test_a_review_says_who_is_one_and_who_is_new() -> None:
+    made = live()
+    for axis in (40, 41, 42):
+        made.take(around(axis, n=20, seed=axis))
+    assert made.heard().ids == (0, 1, 2)
+    made.learn(*told((40, 41)), after=made.taken)
+    # The name stays that was first, and so does who is not among these windows.
+    assert made.heard().ids == (0, 2) and made.became == {1: 0}
+    made.learn(*told((40,), (41,), (42,)), after=made.taken)
+    voices = made.heard()
+    assert voices.ids[2] == 2 and 0 in voices.ids and max(voices.ids) > 2
+    assert np.argmax(voices.places[:3], axis=1).tolist() == [40, 41, 42]
+
+
+def test_only_what_was_heard_since_a_review_tells_of_somebody_new() -> None:
+    made = live()
+    made.take(around(40, n=30))
+    made.take(around(41, n=30, seed=1))
+    assert made.heard().ids == (0, 1)
+    made.learn(*told((40, 41)), after=made.taken)
+    made.take(around(41, n=5, seed=2))
+    assert len(made.heard().ids) == 1
+    made.learn(*told((40,), (41,)), after=made.taken)
+    made.take(around(42, n=20, seed=3))
+    assert len(made.heard().ids) == 3
+
+
+def test_a_review_of_strangers_leaves_no_more_than_can_be_decoded_among() -> None:
+    made = live(most=2)
+    for axis in (40, 41):
+        made.take(around(axis, n=20, seed=axis))
+    made.learn(*told((43,), (44,)), after=made.taken)
+    assert len(made.heard().ids) == 2

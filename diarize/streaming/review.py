@@ -1,0 +1,94 @@
+"""What is heard live, seen again: all of it clustered as a recording is, beside the stream.
+
+Somebody new costs a small step at a time, taken on little evidence, and a small step does not take
+back what another one did. A clustering of the whole has neither trouble. So it looks at what was
+heard whenever that has grown by half, which costs three times the last look in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Float64
+
+from diarize.sets import SpeakerSets
+
+FIRST = 8  # windows that are clustered, four seconds of speech, of the first review
+GROWTH = 1.5  # how many times as many there are at the next one
+LAST = 7200  # of them that a review looks at, an hour of speech
+DELAY = 1.0  # seconds of sound that a review is given
+LEAST = 0.2  # seconds that one which is wanted may be waited for
+
+Look = Callable[[int, bool], "Future[Any]"]
+
+
+@runtime_checkable
+class Reviewed(Protocol):
+    """A live clustering that learns from a review."""
+
+    @property
+    def taken(self) -> int:
+        """Windows that were taken in so far."""
+
+    def learn(
+        self,
+        rows: Float32[np.ndarray, "n p"],
+        sets: SpeakerSets,
+        centroids: Float64[np.ndarray, "k p"],
+        after: int,
+    ) -> None:
+        """Take over the speakers of a review."""
+
+
+@dataclass(frozen=True, eq=False)
+class Review:
+    """A review that is under way."""
+
+    result: Future[Any]
+    until: float  # seconds of sound at which it is wanted
+    after: int  # windows that the live clustering had taken in when it began
+
+
+class Reviews:
+    """When there is one, and what comes of it.
+
+    Args:
+        live: what learns from them.
+        look: begins one over so many windows, the last of what was heard, in a thread; the second
+            argument says whether the band is narrow. Its result is what was clustered and how:
+            vectors and a fitted clustering.
+    """
+
+    def __init__(self, live: Reviewed, look: Look) -> None:
+        self._live, self._look = live, look
+        self._next = FIRST
+        self._now: Review | None = None
+
+    def go_on(self, heard: float, n_windows: int, narrow: bool, patience: float) -> None:
+        """Begin a review that is due, and learn from one that is done.
+
+        Args:
+            heard: seconds of sound so far.
+            n_windows: that are clustered in hindsight, of that sound.
+            narrow: whether its band is narrow.
+            patience: seconds that a review which is wanted now may be waited for, where these are
+                more than `LEAST`. One that is not done then is wanted still: what is said depends
+                on how fast the machine is only where that is too slow.
+        """
+        if self._now is None:
+            if n_windows >= self._next:
+                self._next = int(np.ceil(n_windows * GROWTH))
+                result = self._look(LAST, narrow)
+                self._now = Review(result, heard + DELAY, self._live.taken)
+            return
+        if heard < self._now.until:
+            return
+        wait([self._now.result], max(LEAST, patience))
+        if self._now.result.done():
+            rows, found = self._now.result.result()
+            self._live.learn(rows, found.sets_, found.centroids_, self._now.after)
+            self._now = None
