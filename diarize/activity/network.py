@@ -95,10 +95,7 @@ def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
 
 @lru_cache(maxsize=2)
 def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
-    """Load the network, ready for inference.
-
-    Args:
-        name: of shipped weights, or the path of a file.
+    """Load the network, ready for inference, by the name of shipped weights or the path of a file.
 
     Raises:
         InputError: no such weights, or a file that is damaged or made for something else.

@@ -71,11 +71,7 @@ class SegmentationActivity(SpeechByCounts):
         load_segmentation(Path(self.model), self.device)
 
     def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
-        """Listen to a recording.
-
-        Args:
-            recording: what `diarize.audio.open_recording` gave.
-            hook: told progress, `hook("activity", done, total)` in seconds.
+        """Listen to a recording, as `NetworkActivity` does.
 
         Raises:
             InputError: the recording turns out to be damaged, or the network cannot be used.

@@ -62,10 +62,7 @@ def sha256(path: Path) -> str:
 def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) -> None:
     """Write f and g, and what is known of them, whole or not at all.
 
-    Args:
-        model: f and g.
-        path: of the file.
-        half: in half precision, half as large; float32 otherwise. What is loaded is float32.
+    In half precision the file is half as large; what is loaded is float32 again.
     """
     from safetensors.torch import save
 
@@ -83,11 +80,7 @@ def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) ->
 
 
 def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> CompositionalEmbedding:
-    """Load f and g, ready for inference.
-
-    Args:
-        name: a shipped model's name, or the path of a weights file.
-        device: where to put it.
+    """Load f and g, ready for inference, by a shipped model's name or the path of a weights file.
 
     Raises:
         InputError: no such model, or a file that is damaged or made for something else.
