@@ -33,22 +33,8 @@ LOG_OFFSET = 1e-6
 GAIN = 32.0  # keeps LOG_OFFSET below the quiet bands of speech at -25 dBFS
 
 
-def n_frames(n_samples: int) -> int:
-    """Count the frames that fit into `n_samples` samples."""
-    return max(0, 1 + (n_samples - N_FFT) // STEP)
-
-
-def n_samples(n_frames: int) -> int:
-    """Count the samples that `n_frames` frames cover."""
-    return N_FFT + (n_frames - 1) * STEP if n_frames > 0 else 0
-
-
 def mfcc(samples: Float32[np.ndarray, "*batch samples"]) -> Float32[np.ndarray, "*batch frames 32"]:
-    """Compute MFCC.
-
-    Args:
-        samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
-    """
+    """Compute MFCC of 16 kHz mono; fewer than 512 samples give no frame."""
     from scipy.fft import dct
 
     coefficients = dct(log_mel(samples), type=2, norm="ortho", overwrite_x=True)
@@ -58,11 +44,7 @@ def mfcc(samples: Float32[np.ndarray, "*batch samples"]) -> Float32[np.ndarray, 
 def log_mel(
     samples: Float32[np.ndarray, "*batch samples"],
 ) -> Float32[np.ndarray, "*batch frames 64"]:
-    """Compute the logarithms of the mel bands, of which MFCC are the cosine transform.
-
-    Args:
-        samples: 16 kHz mono, any leading dimensions; fewer than 512 samples give no frame.
-    """
+    """Compute the logarithms of the mel bands, of which MFCC are the cosine transform."""
     from scipy.fft import rfft
 
     if samples.shape[-1] < N_FFT:

@@ -43,6 +43,12 @@ def write_hums(folder: Path, voices: int, trained: int, *, spoken: float = 1.0) 
     return folder
 
 
+def cells(n: int, step: float = 0.5) -> np.ndarray:
+    """Stretches of so many seconds, one after the other from 0 s on."""
+    edges = np.arange(n + 1) * step
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
 def unit(values: np.ndarray) -> np.ndarray:
     return values / np.linalg.norm(values, axis=-1, keepdims=True)
 

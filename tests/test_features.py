@@ -10,15 +10,14 @@ def noise(n: int, seed: int = 0) -> np.ndarray:
 
 def test_shape_and_counts_of_frames():
     samples = noise(32_000)
-    assert features.mfcc(samples).shape == (features.n_frames(32_000), 32) == (197, 32)
+    assert features.mfcc(samples).shape == (197, 32)
     assert features.mfcc(np.stack([samples, samples])).shape == (2, 197, 32)
-    assert features.n_samples(197) <= 32_000 < features.n_samples(198)
+    assert features.mfcc(samples[: features.N_FFT + 196 * features.STEP]).shape == (197, 32)
 
 
 @pytest.mark.parametrize("n", [0, 1, 511])
 def test_less_than_a_frame_gives_none(n):
     assert features.mfcc(noise(n)).shape == (0, 32)
-    assert features.n_frames(n) == 0
 
 
 def test_frames_do_not_depend_on_what_surrounds_them():

@@ -17,25 +17,15 @@ MOST = 3  # voices; more count as so many
 
 @dataclass(frozen=True)
 class CounterConfig:
-    """Sizes of the network.
+    """Sizes of the network."""
 
-    Attributes:
-        bands: mel bands of a frame.
-        stack: frames of 10 ms in one step.
-        answers: instants that a step answers for.
-        hints: values of silero-vad in one step.
-        width: outputs of the linear layer before the LSTM.
-        hidden: units of each direction.
-        layers: of the LSTM.
-    """
-
-    bands: int = 64
-    stack: int = 4
-    answers: int = 2
-    hints: int = 2
-    width: int = 192
-    hidden: int = 128
-    layers: int = 2
+    bands: int = 64  # mel bands of a frame
+    stack: int = 4  # frames of 10 ms in one step
+    answers: int = 2  # instants that a step answers for
+    hints: int = 2  # values of silero-vad in one step
+    width: int = 192  # outputs of the linear layer before the LSTM
+    hidden: int = 128  # units of each direction
+    layers: int = 2  # of the LSTM
 
 
 class VoiceCounter(nn.Module):

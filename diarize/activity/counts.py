@@ -8,10 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from diarize.activity.regions import runs, with_hysteresis, without_short
+from diarize.activity.regions import (
+    clip_regions,
+    require_bounds,
+    runs,
+    with_hysteresis,
+    without_short,
+)
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
+HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
 
 Hook = Callable[[str, float, float], None]
 """Told of progress: `hook(step, done, total)`."""
@@ -35,14 +42,7 @@ class VoiceCounts:
     def speech(
         self, threshold: float, lower: float, min_speech: float, min_silence: float
     ) -> Float64[np.ndarray, "m 2"]:
-        """Regions in which somebody speaks, seconds of the file's time.
-
-        Args:
-            threshold: probability of speech with which a region begins.
-            lower: probability under which it ends.
-            min_speech: seconds; shorter regions are dropped.
-            min_silence: seconds; shorter gaps are closed.
-        """
+        """Regions in which somebody speaks, seconds of the file's time; as `SpeechByCounts`."""
         found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
         return self.start + without_short(found, min_silence, min_speech)
 
@@ -76,12 +76,8 @@ class Heard:
         """As arrays, to be kept in a file."""
         if self.voices is None:
             return {"regions": self.regions}
-        start = np.array(self.voices.start)
-        return {
-            "regions": self.regions,
-            "start": start,
-            "probabilities": self.voices.probabilities,
-        }
+        start, probabilities = np.array(self.voices.start), self.voices.probabilities
+        return {"regions": self.regions, "start": start, "probabilities": probabilities}
 
     @classmethod
     def of(cls, found: Heard | Float64[np.ndarray, "m 2"]) -> Heard:
@@ -95,3 +91,36 @@ class Heard:
             return cls(arrays["regions"])
         voices = VoiceCounts(float(arrays["start"]), arrays["probabilities"])
         return cls(arrays["regions"], voices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeechByCounts:
+    """Where there is speech, by the probability that somebody is heard at each instant.
+
+    Attributes:
+        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
+            as the probability is above two thirds of that.
+        min_speech: seconds; shorter speech is dropped.
+        min_silence: seconds; shorter silence within speech is filled.
+    """
+
+    threshold: float = 0.5
+    min_speech: float = 0.1
+    min_silence: float = 0.2
+
+    def __post_init__(self) -> None:
+        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
+
+    @property
+    def lower(self) -> float:
+        """Probability of speech under which a region ends."""
+        return self.threshold * HYSTERESIS
+
+    def heard(
+        self, start: float, probabilities: Float32[np.ndarray, "n 4"], seconds: float
+    ) -> Heard:
+        """What was heard in so many seconds from `start` on."""
+        voices = VoiceCounts(start, probabilities)
+        found = voices.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
+        regions: Float64[np.ndarray, "m 2"] = clip_regions(found, start, start + seconds)
+        return Heard(regions, voices)

@@ -126,13 +126,10 @@ class SlidingCounter:
         ready = (known - self._after - self._answered) // span
         found = [np.zeros((0, MOST + 1), np.float32)]
         while ready >= least:
-            count = min(ready, self._rows)
-            spans = [
-                (self._answered + i * span, self._answered + (i + 1) * span) for i in range(count)
-            ]
-            found.append(self._hear(spans, known))
-            self._answered = spans[-1][1]
-            ready -= count
+            begins = [self._answered + i * span for i in range(min(ready, self._rows))]
+            found.append(self._hear([(begin, begin + span) for begin in begins], known))
+            self._answered = begins[-1] + span
+            ready -= len(begins)
         self._forget()
         return np.concatenate(found)
 
@@ -174,23 +171,17 @@ class SlidingCounter:
 
 
 class Answer(NamedTuple):
-    """What is heard in instants of 20 ms that follow those of the last answer.
+    """What is heard in instants of 20 ms that follow those of the last answer."""
 
-    Attributes:
-        counts: probabilities of none, one, two, three or more voices.
-        said: probability of speech by silero-vad alone.
-    """
-
-    counts: Float32[np.ndarray, "n 4"]
-    said: Float32[np.ndarray, "n"]
+    counts: Float32[np.ndarray, "n 4"]  # probabilities of none, one, two, three or more voices
+    said: Float32[np.ndarray, "n"]  # probability of speech by silero-vad alone
 
 
 class Ears:
     """How many speak in sound that comes in pieces, brought to a common level before.
 
     Args:
-        counter: the network.
-        span, before, after, rows: as of `SlidingCounter`.
+        counter, span, before, after, rows: as of `SlidingCounter`.
         share: of silero-vad's odds of speech.
     """
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float64
 
 from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
-from diarize.activity.counts import INSTANT, Heard, VoiceCounts
+from diarize.activity.counts import INSTANT, Heard, SpeechByCounts
 from diarize.activity.ears import STEP_SECONDS, Ears
 from diarize.activity.level import as_chunks, measure_gain
-from diarize.activity.regions import clip_regions, require_bounds
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
@@ -35,36 +33,20 @@ DEFAULT_COUNTER = "voice-counter"
 SPAN = 1536  # steps, 61 s, that are answered at a time
 CONTEXT = 100  # steps, 4 s, heard on either side of them
 ROWS = 8  # spans that the network hears at once
-HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkActivity:
+class NetworkActivity(SpeechByCounts):
     """Hear how many speak, and where there is speech, whatever the level.
 
     A first pass over the recording measures its level; in a second one silero-vad and the network
     hear it at a common level.
 
     Attributes:
-        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
-            as the probability is above two thirds of that.
-        min_speech: seconds; shorter speech is dropped.
-        min_silence: seconds; shorter silence within speech is filled.
         model: name of shipped weights, or path of a file.
     """
 
-    threshold: float = 0.5
-    min_speech: float = 0.1
-    min_silence: float = 0.2
     model: str | Path = DEFAULT_COUNTER
-
-    def __post_init__(self) -> None:
-        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
-
-    @property
-    def lower(self) -> float:
-        """Probability of speech under which a region ends."""
-        return self.threshold * HYSTERESIS
 
     @property
     def identity(self) -> list[Any]:
@@ -95,13 +77,7 @@ class NetworkActivity:
         parts.append(ears.finish())
         n = math.ceil(seconds / INSTANT - 1e-6)
         counts, said = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
-        voices = VoiceCounts(recording.start, believed(counts, said))
-        return Heard(self.regions(voices, seconds), voices)
-
-    def regions(self, voices: VoiceCounts, seconds: float) -> Float64[np.ndarray, "m 2"]:
-        """Where there is speech, seconds of the file's time."""
-        found = voices.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
-        return clip_regions(found, voices.start, voices.start + seconds)
+        return self.heard(recording.start, believed(counts, said), seconds)
 
 
 def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
@@ -119,10 +95,7 @@ def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
 
 @lru_cache(maxsize=2)
 def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
-    """Load the network, ready for inference.
-
-    Args:
-        name: of shipped weights, or the path of a file.
+    """Load the network, ready for inference, by the name of shipped weights or the path of a file.
 
     Raises:
         InputError: no such weights, or a file that is damaged or made for something else.

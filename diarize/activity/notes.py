@@ -55,17 +55,13 @@ def notes_on(
     threshold = getattr(activity, "threshold", None)  # None: speech was told, not looked for
     if threshold is None or seconds >= LITTLE * recording.duration:
         return []
-    measured = kept("levels", levels)
+    measured = kept("levels", lambda sound: chunk_levels(sound.blocks(BLOCK_SECONDS)))
     note = note_on_speech(measured, recording.start, speech, threshold)
     return [] if note is None else [note]
 
 
 def channel_powers(recording: Recording) -> Float64[np.ndarray, "2"]:
-    """Sum the squares of all channels' samples, as their mean, and those of their mix.
-
-    Raises:
-        InputError: the recording is damaged.
-    """
+    """Sum the squares of all channels' samples, as their mean, and those of their mix."""
     alone = mixed = 0.0
     left = round(recording.duration * recording.sample_rate)
     for frames in recording.frames(recording.start):
@@ -78,22 +74,8 @@ def channel_powers(recording: Recording) -> Float64[np.ndarray, "2"]:
     return np.array([alone, mixed])
 
 
-def levels(recording: Recording) -> Float32[np.ndarray, "chunks"]:
-    """Measure the level of every 32 ms, dBFS.
-
-    Raises:
-        InputError: the recording is damaged.
-    """
-    return chunk_levels(recording.blocks(BLOCK_SECONDS))
-
-
 def note_on_channels(powers: Float64[np.ndarray, "2"], n_channels: int) -> str | None:
-    """Say that channels cancel each other out where they are mixed; None: they do not.
-
-    Args:
-        powers: as `channel_powers` measures them.
-        n_channels: of the recording.
-    """
+    """Say that channels cancel each other out where they are mixed; None: they do not."""
     alone, mixed = (float(power) for power in powers)
     if not alone:
         return None
@@ -115,11 +97,7 @@ def note_on_speech(
 ) -> str | None:
     """Say that little of what is heard was taken for speech; None: enough was.
 
-    Args:
-        measured: levels of every 32 ms, dBFS.
-        begin: seconds into the file of the first one.
-        speech: the regions that were found, seconds.
-        threshold: with which they were found.
+    `measured` are the levels of every 32 ms from `begin` on, dBFS.
     """
     if not len(measured) or measured.max() <= SILENCE:
         return "it is silent throughout"

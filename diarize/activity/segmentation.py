@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32
 from scipy.special import softmax
 
 from diarize.activity.counter import MOST
-from diarize.activity.counts import INSTANT, Heard, VoiceCounts
-from diarize.activity.regions import clip_regions, require_bounds
+from diarize.activity.counts import INSTANT, Heard, SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.onnx_network import OnnxNetwork, axes_text, number_told
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 ACTIVITY_STEP = "activity"  # the name under which progress is told
 STEPS = 5  # windows over each instant
 BATCH = 8  # windows that are heard at once
-HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
 SAMPLES = round(INSTANT * SAMPLE_RATE)  # of an instant
 PATIENCE = 100  # most frames by which the number of them may miss what the metadata says
 
@@ -43,27 +41,17 @@ Counts = Float32[np.ndarray, "_ 4"]  # a row for each instant
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentationActivity:
+class SegmentationActivity(SpeechByCounts):
     """Hear how many speak, and where there is speech, with a network of others.
 
     Attributes:
         model: path of the ONNX file; its metadata as sherpa-onnx writes it, or in a TOML file
             beside it.
-        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
-            as the probability is above two thirds of that.
-        min_speech: seconds; shorter speech is dropped.
-        min_silence: seconds; shorter silence within speech is filled.
         device: "cpu" or "cuda".
     """
 
     model: str | Path
-    threshold: float = 0.5
-    min_speech: float = 0.1
-    min_silence: float = 0.2
     device: str = "cpu"
-
-    def __post_init__(self) -> None:
-        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
 
     @property
     def identity(self) -> list[Any]:
@@ -83,11 +71,7 @@ class SegmentationActivity:
         load_segmentation(Path(self.model), self.device)
 
     def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
-        """Listen to a recording.
-
-        Args:
-            recording: what `diarize.audio.open_recording` gave.
-            hook: told progress, `hook("activity", done, total)` in seconds.
+        """Listen to a recording, as `NetworkActivity` does.
 
         Raises:
             InputError: the recording turns out to be damaged, or the network cannot be used.
@@ -102,14 +86,7 @@ class SegmentationActivity:
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
         parts += sliding.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
-        voices = VoiceCounts(recording.start, np.concatenate(parts)[:n])
-        found = voices.speech(
-            self.threshold, self.threshold * HYSTERESIS, self.min_speech, self.min_silence
-        )
-        regions: Float64[np.ndarray, "m 2"] = clip_regions(
-            found, recording.start, recording.start + seconds
-        )
-        return Heard(regions, voices)
+        return self.heard(recording.start, np.concatenate(parts)[:n], seconds)
 
 
 class Segmentation:

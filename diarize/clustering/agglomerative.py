@@ -23,7 +23,6 @@ class Agglomerative(SampledClusterer):
     Args:
         distance_threshold: clusters at this height of the tree or above are not merged, within
             the bounds on speakers; None: the number is inferred by `selection`.
-        count_penalty: factor on the penalty of speakers when their number is inferred.
         sample_size: rows fitted at most, since memory grows with their square; None: all.
     """
 

@@ -28,16 +28,7 @@ DESCENT_VALUES = 2**23
 
 
 class Alternation:
-    """Algorithm 3 for r restarts in step.
-
-    Attributes:
-        centroids: m_{1} ... m_{k}, shape (r, k, p).
-        centers: m_eta of all sets eta, shape (r, m, p).
-        nearest: c_i, the set of each row.
-        history: the objective (r,) after each step, NaN for a restart that did not take it.
-        n_iter: alternations of each restart, shape (r,).
-        converged: which restarts have stopped improving, shape (r,).
-    """
+    """Algorithm 3 for r restarts in step."""
 
     def __init__(
         self,
@@ -48,11 +39,12 @@ class Alternation:
     ) -> None:
         self.sets = composer.sets
         self.offsets = offsets
-        self.centroids = centroids
-        self.centers = composer(centroids)  # line 2: m_eta <- g(m_{j} of j in eta)
-        self.nearest = Nearest(rows, len(centroids), len(self.sets))
+        self.centroids = centroids  # m_{1} ... m_{k}
+        self.centers = composer(centroids)  # (r, m, p); line 2: m_eta <- g(m_{j} of j in eta)
+        self.nearest = Nearest(rows, len(centroids), len(self.sets))  # c_i, the set of each row
+        # The objective after each step, NaN for a restart that did not take it.
         self.history: list[Float64[np.ndarray, " r"]] = []
-        self.n_iter = np.zeros(len(centroids), dtype=np.int64)
+        self.n_iter = np.zeros(len(centroids), dtype=np.int64)  # alternations
         self.converged = np.zeros(len(centroids), dtype=bool)
         self._rows = rows
         self._composer = composer
@@ -60,7 +52,7 @@ class Alternation:
         self._steps = np.ones(len(centroids))
 
     def alternate(self, tol: float, least_used: int) -> None:
-        """Lines 4 and 5, in all restarts that have not converged."""
+        """Lines 4 and 5, in all restarts that still improve."""
         live = np.flatnonzero(~self.converged)
         # Line 4: c_i <- argmin |x_i - m_eta|^2
         moved = self.nearest.update(self.centers[live], self.offsets, live)

@@ -37,8 +37,6 @@ class AP(SampledClusterer):
             inferred by `selection`.
         damping: lambda, share of the old messages in the new, at least 0.5 and below 1; more
             where they do not settle.
-        count_penalty: factor on the penalty of speakers when their number is inferred.
-        max_iter: most iterations.
         sample_size: rows fitted at most, since memory grows with their square; None: all.
 
     Attributes:
@@ -59,21 +57,7 @@ class AP(SampledClusterer):
     negative = ("preference",)
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "preference": (
-            None,
-            -0.5,
-            -1.0,
-            -2.0,
-            -3.0,
-            -4.0,
-            -5.0,
-            -6.0,
-            -7.0,
-            -9.0,
-            -12.0,
-            -16.0,
-            -24.0,
-        ),
+        "preference": (None, -0.5, *(-1.0 * n for n in (1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 24)))
     }
 
     def _check_options(self) -> None:

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.checks import (
     Rows,
-    check_composition,
     check_integer,
     check_number,
     check_rows,
@@ -32,7 +31,7 @@ MAX_SPEAKERS = 20
 MOST_SETS = 5000
 """Most sets of speakers looked at: time and memory grow with their number."""
 
-BOUNDS = ("n_speakers", "min_speakers", "max_speakers")  # looked at by `SpeakerBounds`
+BOUNDS = ("n_speakers", "min_speakers", "max_speakers")  # `SpeakerBounds` looks at them
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,7 @@ class SpeakerBounds:
             ValueError: a number is not a positive integer, they contradict each other, more
                 speakers are asked for than there are rows, or they have too many sets.
         """
-        for name, value in (
-            ("n_speakers", n_speakers),
-            ("min_speakers", min_speakers),
-            ("max_speakers", max_speakers),
-        ):
+        for name, value in zip(BOUNDS, (n_speakers, min_speakers, max_speakers), strict=True):
             if value is not None:
                 check_integer(name, value)
         low = n_speakers or min_speakers or 1
@@ -114,6 +109,14 @@ class Clusterer(ClusterMixin, BaseEstimator):
             over the centroid values, which takes long unless it works value by value.
         scatter: how unit rows of one speaker scatter, where that is known; None: it is not.
         random_state: seed.
+
+    Several backends have these, with a default of their own:
+        set_penalty: squared distance by which a set must be nearer to a row for each speaker
+            beyond the first; 0 is the paper's algorithm.
+        count_penalty: factor on the penalty of speakers (or of clusters, mixtures included) when
+            their number is inferred.
+        max_iter: most iterations.
+        sample_size: rows fitted at most; None: all.
 
     Attributes:
         sets_: SpeakerSets of the rows, speakers in order of first appearance.
@@ -169,8 +172,6 @@ class Clusterer(ClusterMixin, BaseEstimator):
             if links is not None and len(links) and not self.takes_constraints:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
         self._check_options()
-        if self.composes:
-            check_composition(self.max_set_size, self.compose)
         check_scatter(self.scatter, rows.shape[1])
         self.n_features_in_ = rows.shape[1]
         self.sampled_: int | None = None
@@ -230,6 +231,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 check_integer(option.name, value)
             elif kind == "float":
                 check_number(option.name, value)
+        if self.composes and self.max_set_size > 1 and self.compose is None:
+            raise ValueError(
+                f"max_set_size={self.max_set_size} needs a composition function: give compose, "
+                "or max_set_size=1"
+            )
 
     def _fit(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator

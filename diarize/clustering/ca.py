@@ -38,9 +38,6 @@ class CA(SampledClusterer):
             0.1 of unit vectors whose scatter is known, a tenth of their variance of other rows;
             the paper's 100 is for features of any length; 0: k-means.
         threshold: of the reassignment, as for `gcr`.
-        count_penalty: factor on the penalty of clusters when their number is inferred.
-        max_iter: most steps.
-        sample_size: rows fitted at most; None: all.
 
     Attributes:
         n_clusters_: clusters of the answer, mixtures included.
@@ -67,9 +64,10 @@ class CA(SampledClusterer):
             max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
         )
         sigma = self.sigma
-        if sigma is None:
-            known = criterion.scatter is not None
-            sigma = KNOWN_SIGMA if known else SIGMA_SHARE * float(rows.var(axis=0).sum())
+        if sigma is None and criterion.scatter is not None:
+            sigma = KNOWN_SIGMA
+        elif sigma is None:
+            sigma = SIGMA_SHARE * float(rows.var(axis=0).sum())
         tree = ward_tree(rows)
         most = min(most_base_clusters(self.max_set_size, bounds), len(rows))
         steps: dict[int, int] = {}  # for each number of clusters
@@ -94,14 +92,8 @@ def combine(
 ) -> tuple[Int64[np.ndarray, " n"], int]:
     """Assign rows and move centroids until nothing moves, or a cluster would be lost.
 
-    Args:
-        rows: (n, p).
-        labels: where to begin, no cluster empty.
-        sigma: as for `assign`.
-        max_iter: most steps.
-
     Returns:
-        Labels, no cluster empty, and the number of steps.
+        Labels, no cluster empty as none is at the beginning, and the number of steps.
     """
     k = int(labels.max()) + 1
     for step in range(max_iter):

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy.sparse import issparse
 
-from diarize.clustering.composition import Compose
 from diarize.scatter import Scatter
 
 Rows = Float[np.ndarray, "n p"]
@@ -60,15 +59,6 @@ def check_rows(X: Any) -> Rows:
     if rows.dtype == np.float32 and size > 0 and not LEAST_SINGLE < size < MOST_SINGLE:
         return rows.astype(np.float64)
     return rows
-
-
-def check_composition(max_set_size: Any, compose: Compose | None) -> None:
-    """Raise ValueError unless sets of that size can be composed."""
-    if max_set_size > 1 and compose is None:
-        raise ValueError(
-            f"max_set_size={max_set_size} needs a composition function: give compose, "
-            "or max_set_size=1"
-        )
 
 
 def check_scatter(scatter: Any, dimension: int) -> None:

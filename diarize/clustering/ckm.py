@@ -56,13 +56,8 @@ class CKM(SampledClusterer):
 
     Args:
         n_restarts: restarts from different first centroids.
-        set_penalty: squared distance by which a set must be nearer to a row for each speaker
-            beyond the first; 0 is the paper's algorithm.
-        count_penalty: factor on the penalty of speakers when their number is inferred.
-        max_iter: most alternations.
         tol: an alternation that lowers the objective by less than this share of it is the last;
             the best restart goes on to a ten-thousandth of that.
-        sample_size: rows fitted at most; None: all.
 
     Attributes:
         ssd_: sum over the fitted rows of the squared distance from their set's centroid (3), and of
@@ -152,14 +147,13 @@ class CKM(SampledClusterer):
         if start is not None:  # as it is, or with speakers added
             again = 1 if start.shape[1] == k else EXTENSIONS
             initial.append(spread_rows(rows, composer, offsets, again, generator, start[0]))
-        best = self._run(rows, composer, offsets, np.concatenate(initial), least_used)
+        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used)
         for _ in range(EXCHANGES if k > 1 else 0):
-            others = [np.delete(best.centroids[0], j, axis=0) for j in range(k)]
             exchanged = [
-                spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, first)
-                for first in others
+                spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, others)
+                for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
-            run = self._run(rows, composer, offsets, np.concatenate(exchanged), least_used)
+            run = self._best_of(rows, composer, offsets, np.concatenate(exchanged), least_used)
             if run.objective()[0] >= best.objective()[0] * (1 - self.tol):
                 break
             best = run
@@ -169,7 +163,7 @@ class CKM(SampledClusterer):
         best.use_at_least(least_used)
         return best
 
-    def _run(
+    def _best_of(
         self,
         rows: Rows,
         composer: SetComposer,

@@ -80,11 +80,7 @@ def compose_sets(
 
 
 class Plan:
-    """In which order sets of all sizes are composed; for numpy and torch alike.
-
-    Raises:
-        ValueError: a set is empty.
-    """
+    """In which order sets of all sizes are composed; for numpy and torch alike."""
 
     def __init__(self, sets: Bool[np.ndarray, "m k"]) -> None:
         sizes = sets.sum(axis=1)

@@ -13,15 +13,10 @@ Pairs = Int64[np.ndarray, "_ 2"]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Pairs of rows that belong together, and pairs that do not.
+    """Pairs of rows that belong together, and pairs that do not, by the numbers of the rows."""
 
-    Attributes:
-        must: numbers of rows that have the same set of speakers.
-        cannot: numbers of rows that have different sets.
-    """
-
-    must: Pairs
-    cannot: Pairs
+    must: Pairs  # have the same set of speakers
+    cannot: Pairs  # have different sets
 
     @classmethod
     def of(cls, must_link: Any, cannot_link: Any, n_rows: int) -> Constraints:

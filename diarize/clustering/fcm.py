@@ -33,8 +33,6 @@ class FCM(SoftClusterer):
             more dimensions, the smaller it must be (2, the usual one, is for few).
         threshold: membership above which a row holds a speaker; None: 1 / c.
         n_restarts: restarts from different first centers; the one of least objective wins.
-        count_penalty: factor on the penalty of speakers when their number is inferred.
-        max_iter: most iterations.
         tol: an iteration that lowers the objective by less than this share of it is the last.
         sample_size: rows fitted at most; None: all. Memberships are those of all rows.
 
@@ -83,20 +81,13 @@ class FCM(SoftClusterer):
 
 
 class FuzzyMeans:
-    """The iteration of fuzzy c-means, for several restarts in step.
-
-    Attributes:
-        centers: v, shape (r, c, p).
-        objective: of the centers before the last iteration, shape (r,); it never rises.
-        converged: which restarts have stopped improving, shape (r,).
-        iterations: how many each restart has done, shape (r,).
-    """
+    """The iteration of fuzzy c-means, for r restarts in step."""
 
     def __init__(
         self, rows: Float[np.ndarray, "n p"], centers: Float64[np.ndarray, "r c p"], m: float
     ) -> None:
-        self.centers = centers
-        self.objective = np.full(len(centers), np.inf)
+        self.centers = centers  # v
+        self.objective = np.full(len(centers), np.inf)  # before the last iteration; never rises
         self.converged = np.zeros(len(centers), dtype=bool)
         self.iterations = np.zeros(len(centers), dtype=np.int64)
         self._rows = rows

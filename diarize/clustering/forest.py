@@ -46,7 +46,6 @@ class SpanningForest(SampledClusterer):
         epsilon: size of the noise, in units of the mean squared distance of two rows.
         min_size: fewest rows of a tree that may be a speaker's.
         threshold: of the reassignment, as for `gcr`.
-        count_penalty: factor on the penalty of trees when the number of speakers is inferred.
         sample_size: rows fitted at most, since time and memory grow with their square; rows with
             links are among them; None: all.
     """
@@ -160,17 +159,11 @@ class SpanningForest(SampledClusterer):
 def linked_trees(
     alike: Float64[np.ndarray, "n n"], constraints: Constraints, smallest: int, most: int
 ) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " kept"]]:
-    """Cut single linkage where it has as many trees of some size as may be.
+    """Cut single linkage where it has as many trees of some size as may be, and at most `most`.
 
     That is Kruskal's algorithm with the changes of section 9.1 of the paper: rows that must be
-    linked come first, and no edge joins trees that hold rows that must not be linked.
-
-    Args:
-        alike: similarities of all pairs, symmetric.
-        constraints: on the rows.
-        smallest: fewest rows of a tree that counts; one that holds a row that must not be linked
-            to another always does.
-        most: largest number of trees that count.
+    linked come first, and no edge joins trees that hold rows that must not be linked. A tree counts
+    that has `smallest` rows, or one that must not be linked to another.
 
     Returns:
         A tree for each row, and the trees that count.

@@ -13,12 +13,7 @@ from sklearn.base import clone
 
 from diarize.clustering.base import MOST_SETS, Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
-from diarize.clustering.composition import (
-    Compose,
-    compose_sets,
-    enumerate_sets,
-    most_speakers,
-)
+from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import Nearest
@@ -58,7 +53,6 @@ class GCR(SampledClusterer):
             far (in squares) from the composition as from their own centroid.
         set_penalty: added to the squared distance from a composition for each speaker beyond the
             first; 0 is the paper's algorithm.
-        count_penalty: factor on the penalty of clusters when their number is inferred.
         sample_size: rows fitted at most, since Ward's memory grows with their square; None: all.
 
     Attributes:
@@ -137,8 +131,7 @@ class GCR(SampledClusterer):
     ) -> Iterator[tuple[Int64[np.ndarray, " n"], Reassignment]]:
         """The base clusterings that can keep to the bounds, each with its reassignment."""
         for labels in clusterings:
-            found = self.reassign(rows, labels, bounds)
-            if found is not None:
+            if (found := self.reassign(rows, labels, bounds)) is not None:
                 yield labels, found
 
     def reassign(
@@ -149,9 +142,7 @@ class GCR(SampledClusterer):
         means = cluster_means(rows, labels, k)
         counts = np.bincount(labels).astype(np.float64)
         ssd = float(((rows - means[labels]) ** 2).sum())
-        threshold = self.threshold
-        if threshold is None:
-            threshold = np.sqrt(ssd / len(rows))
+        threshold = np.sqrt(ssd / len(rows)) if self.threshold is None else self.threshold
         compositions, distances = composition_distances(
             self.compose, means, self.max_set_size, self.set_penalty
         )

@@ -33,8 +33,6 @@ class GMM(SoftClusterer):
             of the last two is so strong where dimensions are many that few rows are not told apart.
         threshold: posterior above which a row holds a speaker; None: 1 / components.
         n_restarts: restarts; the one of the highest lower bound wins.
-        count_penalty: factor on the penalty of speakers when their number is inferred.
-        max_iter: most iterations.
         tol: the gain of the lower bound below which the iteration stops.
         sample_size: rows fitted at most; None: all. Posteriors are those of all rows.
 

@@ -23,10 +23,7 @@ TINY = 1e-12
 class SetComposer:
     """g over fixed sets of speakers, batched over restarts, and its gradient.
 
-    Args:
-        compose: g, or None where every set has one speaker.
-        sets: Boolean array of shape (m, k), no row empty.
-        dimension: p of the vectors.
+    `compose` may be None where every set has one speaker.
 
     Raises:
         ValueError: a set is empty, or g cannot be applied to vectors of this dimension.
@@ -77,6 +74,7 @@ class SetComposer:
         return composed, self._differences(self._g, centroids, composed)
 
     def _pull_singles(self, gradients: np.ndarray) -> np.ndarray:
+        """The way back through the sets of one speaker."""
         pulled = np.zeros((len(gradients), self.sets.shape[1], gradients.shape[2]))
         for row, speaker in zip(self._plan.single_rows, self._plan.singles, strict=True):
             pulled[:, speaker] += gradients[:, row]
@@ -138,17 +136,9 @@ class HadamardPairs:
 
     What is linear is done for each speaker rather than for each pair, so one evaluation takes m + k
     products with a matrix in place of 2 m, and the way back as many.
-
-    Args:
-        matrices: W1 and W2, shape (p, p) each.
-        sets: Boolean array of shape (m, k), one or two members in each row.
     """
 
-    def __init__(
-        self,
-        matrices: Matrices,
-        sets: Bool[np.ndarray, "m k"],
-    ) -> None:
+    def __init__(self, matrices: Matrices, sets: Bool[np.ndarray, "m k"]) -> None:
         self._w1, self._w2 = matrices
         self._n_sets = len(sets)
         single = sets.sum(axis=1) == 1
@@ -167,10 +157,7 @@ class HadamardPairs:
 
     def __call__(
         self, centroids: Float64[np.ndarray, "r k p"]
-    ) -> tuple[
-        Float64[np.ndarray, "r m p"],
-        Callable[[Float64[np.ndarray, "r m p"]], Float64[np.ndarray, "r k p"]],
-    ]:
+    ) -> tuple[Float64[np.ndarray, "r m p"], Pullback]:
         """Centroids of all sets, and the function that carries gradients back to the speakers."""
         a, b = centroids[:, self._left], centroids[:, self._right]
         linear = _times(centroids, self._w1.T)

@@ -21,10 +21,9 @@ Join = Callable[[int, int, Int64[np.ndarray, " others"]], Float64[np.ndarray, " 
 def merges(costs: Costs, join: Join) -> Iterator[tuple[int, int, float]]:
     """Merge the pair of least cost, the lower number staying, until none may be merged.
 
-    Args:
-        costs: of all pairs, symmetric; infinite where two may not be merged, and then neither may
-            what they become part of. Kept up to date in place: `join` finds in it what it was.
-        join: answers the new costs of a group that takes another in.
+    Costs are of all pairs, symmetric; infinite where two may not be merged, and then neither may
+    what they become part of. They are kept up to date in place: `join`, which answers the new costs
+    of a group that takes another in, finds in them what they were.
 
     Yields:
         The group that stays, the one that goes, and the cost. Ties go to the lowest numbers.
@@ -91,13 +90,9 @@ def coarser(
     *,
     on_sphere: bool = False,
 ) -> Iterator[Labels]:
-    """These clusters, then one fewer by Ward's criterion, and so on.
+    """These clusters, from 0 and none empty, then one fewer by Ward's criterion, and so on.
 
-    Args:
-        rows: (n, p).
-        labels: of the rows, from 0, no cluster empty.
-        apart: pairs of rows, (m, 2), whose clusters are not merged.
-        on_sphere: whether means of clusters are brought to the sphere.
+    `apart` are pairs of rows whose clusters are not merged; `on_sphere` is as for `ward_merges`.
     """
     counts = np.bincount(labels)
     sums = np.stack([rows[labels == j].sum(axis=0, dtype=np.float64) for j in range(len(counts))])

@@ -18,16 +18,11 @@ class Nearest:
     With labels fixed, the sum of squared distances depends on the rows through each center's
     count and sum alone. These are kept in float64, relative to the mean of the rows, and follow
     the rows that move; the rows themselves are multiplied in their own precision, by blocks.
-
-    Attributes:
-        labels: center of each row, int32 of shape (r, n); -1 before the first `update`.
-        counts: rows of each center, float64 of shape (r, m).
-        sums: sum of these rows minus the mean of all, float64 of shape (r, m, p).
     """
 
-    labels: Int32[np.ndarray, "r n"]
-    counts: Float64[np.ndarray, "r m"]
-    sums: Float64[np.ndarray, "r m p"]
+    labels: Int32[np.ndarray, "r n"]  # center of each row; -1 before the first `update`
+    counts: Float64[np.ndarray, "r m"]  # rows of each center
+    sums: Float64[np.ndarray, "r m p"]  # of these rows minus the mean of all
 
     def __init__(self, rows: Float[np.ndarray, "n p"], n_restarts: int, n_centers: int) -> None:
         n, p = rows.shape
@@ -98,6 +93,7 @@ class Nearest:
         source: np.ndarray,
         target: np.ndarray,
     ) -> None:
+        """Rows of x leave the centers of `source`, in these restarts, for those of `target`."""
         from scipy.sparse import coo_array
 
         r, m, p = self.sums.shape

@@ -51,21 +51,13 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Criterion:
-    """The criterion for one set of rows.
-
-    Attributes:
-        n_rows: n.
-        dimension: D.
-        floor: least mean squared distance that can be told from rounding.
-        scatter: what is known of them; None: nothing.
-        penalty: factor on the last two terms: above 1 fewer speakers, below 1 more.
-    """
+    """The criterion for one set of rows."""
 
     n_rows: int
-    dimension: float
-    floor: float
-    scatter: Scatter | None = None
-    penalty: float = 1.0
+    dimension: float  # D
+    floor: float  # least mean squared distance that can be told from rounding
+    scatter: Scatter | None = None  # what is known of them
+    penalty: float = 1.0  # factor on the last two terms: above 1 fewer speakers, below 1 more
 
     @classmethod
     def of(

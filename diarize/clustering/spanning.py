@@ -16,15 +16,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Forest:
-    """k trees over the n points of each of many graphs.
+    """k trees over the n points of each of many graphs."""
 
-    Attributes:
-        edges: the ends of the n - k edges.
-        labels: the tree of each point, named by one of its points.
-    """
-
-    edges: Int64[Tensor, "*batch m 2"]
-    labels: Int64[Tensor, "*batch n"]
+    edges: Int64[Tensor, "*batch m 2"]  # the ends of the n - k edges
+    labels: Int64[Tensor, "*batch n"]  # the tree of each point, named by one of its points
 
     @property
     def adjacency(self) -> Float[Tensor, "*batch n n"]:
@@ -55,15 +50,7 @@ def perturbed_connectivity(
     samples: int,
     generator: torch.Generator,
 ) -> Float[Tensor, "n n"]:
-    """How often two points share a tree under noise, M*_{k, eps} (definition 6).
-
-    Args:
-        similarity: of all pairs, symmetric; larger is closer.
-        k: number of trees, 1 to n.
-        epsilon: size of the noise.
-        samples: draws of it.
-        generator: of the noise.
-    """
+    """How often two points share one of k trees under noise, M*_{k, eps} (definition 6)."""
     noisy = similarity + epsilon * symmetric_noise(similarity, samples, generator)
     return spanning_forest((noisy + noisy.mT) / 2, k).connectivity.to(similarity.dtype).mean(dim=0)
 

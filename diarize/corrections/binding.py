@@ -15,12 +15,7 @@ from diarize.timeline import Trellis
 
 @dataclass(frozen=True)
 class Binding:
-    """Who must, and who must not, be heard in each of n cells, of k speakers.
-
-    Attributes:
-        required: those who are.
-        forbidden: those who are not; nobody is both.
-    """
+    """Who must, and who must not, be heard in each of n cells, of k speakers; nobody is both."""
 
     required: Bool[np.ndarray, "n k"]
     forbidden: Bool[np.ndarray, "n k"]
@@ -35,11 +30,7 @@ class Binding:
     ) -> Binding:
         """What corrections say of cells, none of which holds one of their borders.
 
-        Args:
-            corrections: claims.
-            cells: sorted disjoint stretches of time, seconds.
-            names: of the speakers.
-            unheard: in which of the cells nobody is heard but who is said to be.
+        In unheard cells nobody is heard but who is said to be.
         """
         required, forbidden = np.zeros((2, len(cells), len(names)), bool)  # (n, k) both
         middles = cells.mean(axis=1)
@@ -70,9 +61,8 @@ class Binding:
     def bind(self, trellis: Trellis, largest: int) -> Trellis:
         """Bring what is known into a trellis, so that each cell can only be what it must be.
 
-        Args:
-            trellis: of the same cells, and the states of `states`.
-            largest: size of the largest set that is not required.
+        It is of the same cells and the states of `states`; `largest` is the size of the largest set
+        that is not required.
         """
         states, told = trellis.states, self.told
         special = (states.sizes == 0) | (states.sizes > largest)  # (m,)

@@ -116,12 +116,7 @@ class Corrections:
         return Corrections(tuple(c for c in clipped if c.end - c.start > RESOLUTION))
 
     def notes(self, given: Annotation, result: Annotation) -> list[str]:
-        """What a person should know of what came of corrections.
-
-        Args:
-            given: the corrections before they were cut off at the ends of what was read.
-            result: the turns.
-        """
+        """What a person should know of what came of the corrections given, in these turns."""
         notes = []
         lines = sum(1 for _ in given.itertracks())  # several may be of one stretch
         if lost := lines - len(self.claims):
@@ -150,15 +145,7 @@ class Corrections:
         return regions_of(claimed.extrude(known) if known else claimed)
 
     def patch(self, found: Sequence[Turn], names: Sequence[str]) -> list[Turn]:
-        """Cut and lengthen turns such that every claim holds, to the instant.
-
-        Args:
-            found: turns; the speaker of each is a number.
-            names: of the speakers.
-
-        Returns:
-            Begin, end and speaker of each turn, sorted so.
-        """
+        """Cut and lengthen turns such that every claim holds, to the instant; sorted."""
         from pyannote.core import Segment, Timeline
 
         patched = []

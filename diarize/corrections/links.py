@@ -52,7 +52,7 @@ def relink(
     """Cluster anew with links between corrected windows, where a clustering takes links.
 
     Args:
-        estimator: the clustering, fitted to the windows.
+        estimator: the clustering, fitted to the vectors of the windows.
         names: what its speakers are called.
         corrections: claims.
         windows: begin and end of each, seconds.

@@ -20,16 +20,10 @@ JOIN = 0.5  # seconds for which a new name must be heard in a further cluster to
 
 @dataclass(frozen=True)
 class Corrected:
-    """Speakers whom corrections have named, joined and founded.
+    """Speakers whom corrections have named, joined and founded."""
 
-    Attributes:
-        names: of the speakers; None: one who has none yet.
-        clusters: which speakers of the clustering each of them is; none for one who is new.
-        speakers: where they lie.
-    """
-
-    names: tuple[str | None, ...]
-    clusters: tuple[list[int], ...]
+    names: tuple[str | None, ...]  # None: one who has none yet
+    clusters: tuple[list[int], ...]  # speakers of the clustering each of them is; none if he is new
     speakers: Speakers
 
 

@@ -18,36 +18,20 @@ from diarize.storage.cache import Cache, cache_key
 
 @dataclass(frozen=True)
 class Embedded:
-    """A recording as clustering and decoding see it.
-
-    Attributes:
-        uri: its name.
-        duration: seconds of audio that were read.
-        speech: regions of speech, seconds.
-        voices: how many were heard; None: nobody listened for that.
-        windows: begin and end of the windows that are clustered, seconds.
-        coarse: their vectors.
-        cells: the time for which each window that is decoded speaks, seconds.
-        fine: vectors of these windows.
-        unheard_cells: the time for which windows of speech speak that only corrections know of.
-        unheard: vectors of these.
-        device: what f ran on.
-        narrow: whether the recording has a narrow band, like a telephone's, in which different
-            voices are more alike.
-    """
+    """A recording as clustering and decoding see it; all times in seconds."""
 
     uri: str
-    duration: float
-    speech: Float64[np.ndarray, "m 2"]
-    voices: VoiceCounts | None
-    windows: Float64[np.ndarray, "windows 2"]
-    coarse: Float32[np.ndarray, "windows p"]
-    cells: Float64[np.ndarray, "n 2"]
-    fine: Float32[np.ndarray, "n p"]
-    unheard_cells: Float64[np.ndarray, "u 2"]
+    duration: float  # of audio that was read
+    speech: Float64[np.ndarray, "m 2"]  # regions
+    voices: VoiceCounts | None  # how many were heard; None: nobody listened for that
+    windows: Float64[np.ndarray, "windows 2"]  # begin and end of those that are clustered
+    coarse: Float32[np.ndarray, "windows p"]  # their vectors
+    cells: Float64[np.ndarray, "n 2"]  # the time for which each window that is decoded speaks
+    fine: Float32[np.ndarray, "n p"]  # vectors of these windows
+    unheard_cells: Float64[np.ndarray, "u 2"]  # the same of speech that only corrections know of
     unheard: Float32[np.ndarray, "u p"]
-    device: str
-    narrow: bool = False
+    device: str  # what f ran on
+    narrow: bool = False  # a band like a telephone's, in which different voices are more alike
 
 
 def embed_heard(
@@ -87,10 +71,10 @@ def embed_heard(
     windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
 
     def embed() -> np.ndarray:
-        return embed_windows(model, recording, windows, hook)
+        return embed_windows(model, recording, windows, hook)  # (coarse + fine + unheard, p)
 
     if cache is None:
-        vectors = embed()  # (coarse + fine + unheard, p)
+        vectors = embed()
     else:
         front_end = [recording.sha256(), identity(name), device, windows.tolist()]
         vectors = cache.kept(cache_key("vectors", *front_end), embed)

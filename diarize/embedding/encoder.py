@@ -25,21 +25,13 @@ SHORTEST = 0.1  # seconds; a shorter window is widened to this
 
 @dataclass(frozen=True)
 class Rows:
-    """How an encoder hears: row t covers the samples from 160 t to 160 t + `width`.
+    """How an encoder hears: row t covers the samples from 160 t to 160 t + `width`."""
 
-    Attributes:
-        make: of samples, all rows that they fill, float32.
-        width: samples under one row, 160 at least.
-        shape: of a row.
-        stack: rows that come together; a window holds a whole number of stacks.
-        shortest: seconds to which shorter windows are widened.
-    """
-
-    make: Callable[[np.ndarray], np.ndarray]
-    width: int
-    shape: tuple[int, ...]
-    stack: int = 1
-    shortest: float = SHORTEST
+    make: Callable[[np.ndarray], np.ndarray]  # of samples, all rows that they fill, float32
+    width: int  # samples under one row, 160 at least
+    shape: tuple[int, ...]  # of a row
+    stack: int = 1  # rows that come together; a window holds a whole number of stacks
+    shortest: float = SHORTEST  # seconds to which shorter windows are widened
 
     def none(self) -> Float32[np.ndarray, "0 ..."]:
         """No rows."""

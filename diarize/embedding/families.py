@@ -38,24 +38,15 @@ EMBEDDINGS = ("embs", "embedding", "embeddings", "vectors")
 
 @dataclass(frozen=True)
 class Family:
-    """How a network is used.
+    """How a network is used."""
 
-    Attributes:
-        framework: a key of `FAMILIES`.
-        rows: how it hears.
-        normalise: what is done with the rows of windows.
-        input, length: names of the inputs; None: it takes no length.
-        output: name of the output.
-        axes: how windows lie: "bt" samples, "b1t" samples of one channel, "btn" or "bnt" bands.
-    """
-
-    framework: str
-    rows: Rows
-    normalise: Callable[[np.ndarray], np.ndarray]
-    input: str
-    length: str | None
+    framework: str  # a key of `FAMILIES`
+    rows: Rows  # how it hears
+    normalise: Callable[[np.ndarray], np.ndarray]  # the rows of windows
+    input: str  # names of the inputs and the output
+    length: str | None  # None: it takes no length
     output: str
-    axes: str
+    axes: str  # how windows lie: "bt" samples, "b1t" of one channel, "btn" or "bnt" bands
 
     def inputs(self, windows: np.ndarray) -> dict[str, np.ndarray]:
         """Windows, (b, rows, ...), as the network takes them."""

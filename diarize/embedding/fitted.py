@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from jaxtyping import Float32
 
-from diarize.embedding.knowledge import PREFIX, Knowledge
+from diarize.embedding.knowledge import Knowledge
 from diarize.embedding.model import Composition
 from diarize.errors import InputError
 from diarize.storage.weights import require_whole, sealed
@@ -45,21 +45,13 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What was fitted to the vectors of a network.
+    """What was fitted to the vectors of a network."""
 
-    Attributes:
-        network: name of its file.
-        sha256: of that file.
-        place: where its vectors go.
-        compose: g.
-        knowledge: what is known of the vectors in their place.
-    """
-
-    network: str
-    sha256: str
-    place: Place
-    compose: Composition
-    knowledge: Knowledge
+    network: str  # name of its file
+    sha256: str  # of that file
+    place: Place  # where its vectors go
+    compose: Composition  # g
+    knowledge: Knowledge  # what is known of the vectors in their place
 
 
 def save_fitted(fitted: Fitted, path: Path) -> None:
@@ -126,11 +118,7 @@ def load_fitted(path: Path) -> Fitted:
         compose.load_state_dict(
             {"w1.weight": torch.from_numpy(w1), "w2.weight": torch.from_numpy(w2)}
         )
-        beside = {k: v for k, v in tensors.items() if k.startswith(PREFIX)}
-        knowledge = Knowledge.read(header, beside)
-        axes = knowledge.scatter.axes
-        if axes is not None and len(axes.mean) != q:
-            raise ValueError(f"its axes are of {len(axes.mean)} dimensions, it has {q}")
+        knowledge = Knowledge.read(header, tensors, q)
         network, sha256 = str(about["network"]), str(about["sha256"])
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{path}: a composition function that cannot be ({error})") from None

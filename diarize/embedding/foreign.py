@@ -33,9 +33,7 @@ class ForeignEncoder:
         device: "cpu" or "cuda".
 
     Attributes:
-        family: how it is used.
         raw_dim: dimension of the network's own vectors.
-        compose, knowledge: as `SpeakerEncoder` has them.
 
     Raises:
         InputError: a file that is no speaker encoder that can be used, or g of another one.

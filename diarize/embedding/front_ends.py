@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
@@ -47,7 +46,10 @@ def kaldi_rows(bands: int, window: str, scale: float) -> Rows:
     Raises:
         InputError: kaldi-native-fbank is not installed.
     """
-    knf = _kaldi()
+    try:
+        import kaldi_native_fbank as knf
+    except ImportError as error:
+        raise InputError(f"Kaldi's filter banks need kaldi-native-fbank: {EXTRA}") from error
     options = knf.FbankOptions()
     options.frame_opts.samp_freq = SAMPLE_RATE
     options.frame_opts.dither = 0.0
@@ -108,14 +110,6 @@ NORMALISATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "per_feature": standardised,
 }
 """By the name that a network's metadata gives them."""
-
-
-def _kaldi() -> Any:
-    try:
-        import kaldi_native_fbank
-    except ImportError as error:
-        raise InputError(f"Kaldi's filter banks need kaldi-native-fbank: {EXTRA}") from error
-    return kaldi_native_fbank
 
 
 @cache

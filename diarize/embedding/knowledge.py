@@ -91,8 +91,10 @@ class Knowledge:
         }
 
     @classmethod
-    def read(cls, header: Mapping[str, str], tensors: Mapping[str, np.ndarray]) -> Knowledge:
-        """What a weights file says; a file that says nothing is of the kind that ships.
+    def read(
+        cls, header: Mapping[str, str], tensors: Mapping[str, np.ndarray], dim: int
+    ) -> Knowledge:
+        """What a weights file says of vectors of this dimension; one that says nothing ships.
 
         Raises:
             ValueError, TypeError: what it says cannot be.
@@ -106,4 +108,6 @@ class Knowledge:
         scatter = Scatter(**numbers.pop("scatter", asdict(SCATTER)))
         likeness = Likeness(**numbers.pop("likeness", {}))
         axes = Axes(**named) if named else None
+        if axes is not None and len(axes.mean) != dim:
+            raise ValueError(f"its axes are of {len(axes.mean)} dimensions, it has {dim}")
         return cls(**numbers, scatter=replace(scatter, axes=axes), likeness=likeness)

@@ -82,12 +82,9 @@ def embed_stretches(
     for done, (path, own) in enumerate(rows.items(), start=1):
         recording = open_recording(path)
         length = recording.duration
-        ends = [stretches[r].end for r in own]
+        parts = [stretches[r] for r in own]
         windows = np.array(
-            [
-                (stretches[r].start, length if e is None else min(e, length))
-                for r, e in zip(own, ends, strict=True)
-            ]
+            [(s.start, length if s.end is None else min(s.end, length)) for s in parts]
         )
         late = windows[:, 0] >= length
         if late.any():

@@ -62,10 +62,7 @@ def sha256(path: Path) -> str:
 def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) -> None:
     """Write f and g, and what is known of them, whole or not at all.
 
-    Args:
-        model: f and g.
-        path: of the file.
-        half: in half precision, half as large; float32 otherwise. What is loaded is float32.
+    In half precision the file is half as large; what is loaded is float32 again.
     """
     from safetensors.torch import save
 
@@ -83,11 +80,7 @@ def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) ->
 
 
 def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> CompositionalEmbedding:
-    """Load f and g, ready for inference.
-
-    Args:
-        name: a shipped model's name, or the path of a weights file.
-        device: where to put it.
+    """Load f and g, ready for inference, by a shipped model's name or the path of a weights file.
 
     Raises:
         InputError: no such model, or a file that is damaged or made for something else.
@@ -110,12 +103,9 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
             everything = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         tensors = {k: value for k, value in everything.items() if not k.startswith(PREFIX)}
         _require_fit(config, tensors)
-        beside = {k: value.numpy() for k, value in everything.items() if k.startswith(PREFIX)}
-        model = CompositionalEmbedding(config, Knowledge.read(header, beside))
+        beside = {k: value.numpy() for k, value in everything.items()}
+        model = CompositionalEmbedding(config, Knowledge.read(header, beside, config.dim))
         model.load_state_dict(tensors)
-        axes = model.knowledge.scatter.axes
-        if axes is not None and len(axes.mean) != config.dim:
-            raise ValueError(f"its axes are of {len(axes.mean)} dimensions, it has {config.dim}")
     except SafetensorError as error:
         raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
     except (RuntimeError, TypeError, ValueError) as error:

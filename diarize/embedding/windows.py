@@ -111,11 +111,7 @@ class Batches:
 
     On a CPU, each of torch's threads takes a full batch of its own while the next windows are read:
     two threads in one LSTM gain less. Where no batch becomes full, as in live speech, no threads
-    are begun. When the block ends, all windows are embedded.
-
-    Args:
-        model: ours, or a network of others.
-        out: where the vectors go, one row for each window.
+    are begun. When the block ends, all windows are embedded, and `out` holds a row for each.
     """
 
     def __init__(self, model: SpeakerEncoder, out: Float32[np.ndarray, "n dim"]) -> None:

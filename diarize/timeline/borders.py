@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from diarize.timeline.counts import changes
-from diarize.timeline.trellis import Trellis
+from diarize.activity.counts import INSTANT, VoiceCounts
+from diarize.timeline.trellis import LEAST, Trellis
 
 
 def move_borders(
@@ -16,12 +16,8 @@ def move_borders(
 
     They go to where the costs of both sets cross; or, where the number of speakers changes, to
     where that is heard: windows are long, and their costs cross somewhere, but how many speak is
-    known to 20 ms. Each stays between the middles of its two cells.
-
-    Args:
-        trellis: the cells as they were laid.
-        costs: of each state at the middle of each cell; between two middles they are linear.
-        path: the number of each cell's state.
+    known to 20 ms. Each stays between the middles of its two cells, between which costs are linear.
+    `path` is the number of each cell's state.
     """
     cells, middles = trellis.cells, trellis.cells.mean(axis=1)  # (n, 2), (n,)
     moved = cells.copy()
@@ -43,3 +39,25 @@ def move_borders(
         border = changes(trellis.voices, stretches, sizes[here], sizes[here + 1])
         moved[here, 1] = moved[here + 1, 0] = border
     return moved
+
+
+def changes(
+    voices: VoiceCounts,
+    stretches: Float64[np.ndarray, "m 2"],
+    before: Int64[np.ndarray, "m"],
+    after: Int64[np.ndarray, "m"],
+) -> Float64[np.ndarray, "m"]:
+    """Say when, in stretches of seconds, one number of voices likeliest gives way to another."""
+    first = np.floor((stretches[:, 0] - voices.start) / INSTANT + 0.5).astype(np.int64)
+    length = np.round((stretches[:, 1] - stretches[:, 0]) / INSTANT).astype(np.int64)
+    rows = first[:, None] + np.arange(length.max(initial=0))  # (m, longest)
+    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+    own = nats[np.clip(rows, 0, len(nats) - 1)]  # (m, longest, 4)
+    most = nats.shape[1] - 1
+    each = np.arange(len(own))
+    gain = own[each, :, np.minimum(before, most)] - own[each, :, np.minimum(after, most)]
+    gain[np.arange(gain.shape[1]) >= length[:, None]] = np.inf  # beyond the stretch
+    # What it costs to change at the beginning, after the first instant, and so on.
+    cost = np.concatenate([np.zeros((len(own), 1)), np.cumsum(gain, axis=1)], axis=1)
+    times = voices.start + (first + cost.argmin(axis=1)) * INSTANT
+    return np.clip(times, stretches[:, 0], stretches[:, 1])

@@ -48,9 +48,6 @@ def confidences(
         options: of the decoding.
         knowledge: of the embedding: its sharpness, slope and offset.
         doubted: what may be wrong with speakers, by name.
-
-    Returns:
-        From 0 to 1.
     """
     cells, certain = found.trellis.cells, found.trellis.certain
     probable = speaker_posteriors(found, options, knowledge.sharpness)  # (n, k)

@@ -28,21 +28,13 @@ ROUNDS = 3  # of centroids and decoding
 
 @dataclass(frozen=True)
 class Decoded:
-    """Who speaks when in one recording.
+    """Who speaks when in one recording."""
 
-    Attributes:
-        turns: begin, end and number of the speaker.
-        names: of the speakers who have turns.
-        trellis: in which they were decoded.
-        sets: who was decoded in each of its cells.
-        speakers: among whom was decoded.
-    """
-
-    turns: list[Turn]
-    names: Mapping[int, str]
-    trellis: Trellis
-    sets: SpeakerSets
-    speakers: Speakers
+    turns: list[Turn]  # begin, end and number of the speaker
+    names: Mapping[int, str]  # of the speakers who have turns
+    trellis: Trellis  # in which they were decoded
+    sets: SpeakerSets  # who was decoded in each of its cells
+    speakers: Speakers  # among whom was decoded
 
     @property
     def tracks(self) -> list[tuple[Segment, str]]:

@@ -28,7 +28,7 @@ class Diarization:
         windows: how many windows were clustered.
         duration: seconds of audio that were read.
         device: what f ran on.
-        notes: what a person should know of how it was found.
+        notes: what a person should know.
         voices: what each speaker sounds like, by first appearance.
         matches: what each speaker has to do with voices that are known, or of other recordings.
         confidence: for each segment and track of the annotation, the probability that its speaker

@@ -69,14 +69,8 @@ def posteriors(
     """Say how probable it is that each speaker is heard in each cell (forward-backward).
 
     A sequence of sets is as probable as exp(-sharpness * its cost), the cost being what `best_path`
-    finds the least of: what is likely depends on the cells before and after, too.
-
-    Args:
-        cells: consecutive stretches of time, seconds.
-        costs: what each state costs in each cell, per second.
-        states: the m sets of k speakers, at least one.
-        options: of which `switch` and `overlap` are used.
-        sharpness: how improbable a cost makes a sequence, from 0 on.
+    finds the least of: what is likely depends on the cells before and after, too. There is at least
+    one state.
     """
     local, change, ease = _prices(cells, costs, states, options)
     fits = -sharpness * (local - local.min(axis=1, keepdims=True))  # -inf: cannot be
@@ -114,13 +108,9 @@ def _prices(
     """What a state costs in a cell, a change of states, and by what a pause divides the latter."""
     prior = options.overlap * np.maximum(states.sizes - 1, 0)
     local = (costs + prior) * (cells[:, 1] - cells[:, 0])[:, None]
-    gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
-    return local, options.switch * _changes(states), np.exp2(-gaps / FORGETTING)
-
-
-def _changes(states: SpeakerSets) -> Float64[np.ndarray, "m m"]:
-    """Count the changes from set to set: a speaker who starts while another stops is one."""
     held = states.membership.astype(np.float64)
-    shared = held @ held.T
-    sizes = held.sum(axis=1)
-    return np.maximum(sizes[:, None] - shared, sizes[None, :] - shared)
+    shared, sizes = held @ held.T, held.sum(axis=1)
+    # A speaker who starts while another stops is one change.
+    changes = np.maximum(sizes[:, None] - shared, sizes[None, :] - shared)
+    gaps = np.maximum(0.0, cells[1:, 0] - cells[:-1, 1])
+    return local, options.switch * changes, np.exp2(-gaps / FORGETTING)

@@ -48,9 +48,7 @@ def recounted(
 
 def _fewer(found: Decoded, likeness: Likeness) -> int:
     """One less than were found, if somebody is very probably nobody new; else 0."""
-    annotation = found.annotation("")
-    cells, vectors = found.trellis.cells, found.trellis.vectors
-    doubted = doubts(annotation, cells, vectors, likeness)
+    doubted = doubts(found.annotation(""), found.trellis.cells, found.trellis.vectors, likeness)
     gone = doubted.again * (1 - doubted.hides)
     n_found = len(gone)
     below = sum(chance for n, chance in probabilities(doubted).items() if n < n_found)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from diarize.activity.counts import VoiceCounts
+from diarize.activity.counts import INSTANT, VoiceCounts
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets, squared_distances
-from diarize.timeline.counts import surprise
+
+LEAST = 1e-4  # probability below which nothing is told apart
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,22 @@ class Trellis:
     def costs(self, places: Float64[np.ndarray, "m p"]) -> Float64[np.ndarray, "n m"]:
         """What each state costs in each cell, per second, if the states lie at these places."""
         return squared_distances(self.vectors, places) + self.prior
+
+
+def surprise(
+    voices: VoiceCounts, cells: Float64[np.ndarray, "cells 2"], largest: int
+) -> Float64[np.ndarray, "cells sizes"]:
+    """Say how improbable each number of voices is, on average over a cell.
+
+    Returns:
+        -log P in nats, for 0 to `largest` voices; from three on, all are alike.
+    """
+    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+    # Integrals from the start, so that each cell takes two look-ups however long it is.
+    total = np.concatenate([np.zeros((1, nats.shape[1])), np.cumsum(nats, axis=0)]) * INSTANT
+    times = np.arange(len(total)) * INSTANT + voices.start
+    lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
+    sums = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T]
+    mean = np.stack([own / lengths for own in sums], axis=1)
+    sizes = np.minimum(np.arange(largest + 1), nats.shape[1] - 1)
+    return mean[:, sizes]

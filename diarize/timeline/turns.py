@@ -42,7 +42,8 @@ def turns(
         Begin, end, speaker of each turn, sorted by begin, then speaker. At no instant there are
         more than `most`, or than the cell's set holds.
     """
-    shortest = np.full(sets.membership.shape[1], options.min_turn)
+    most = sets.n_speakers if most is None else most
+    shortest = np.full(sets.n_speakers, options.min_turn)
     shortest[list(nobody)] = np.inf
     membership = _without_crumbs(cells, sets.membership, shortest, least, most)
     if settled is not None:
@@ -62,7 +63,7 @@ def turns(
 
 
 def _closed_gaps(
-    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, longest: float, most: int | None
+    cells: Float64[np.ndarray, "n 2"], membership: np.ndarray, longest: float, most: int
 ) -> Bool[np.ndarray, "n k"]:
     """After which cells a speaker's gap is closed: the shortest first, as long as there is room."""
     gaps: list[tuple[float, int, int, int]] = []  # seconds, cells before and after, speaker
@@ -74,10 +75,9 @@ def _closed_gaps(
             for i in np.flatnonzero((seconds > 1e-9) & (seconds <= longest))
         ]
     n, k = membership.shape
-    room = np.full(2 * n, k if most is None else most)  # in each cell, and in the pause after it
-    if most is not None:
-        room[::2] -= membership.sum(axis=1)
-        room[1:-1:2][cells[1:, 0] - cells[:-1, 1] <= 1e-9] = k  # there is no pause
+    room = np.full(2 * n, most)  # in each cell, and in the pause after it
+    room[::2] -= membership.sum(axis=1)
+    room[1:-1:2][cells[1:, 0] - cells[:-1, 1] <= 1e-9] = k  # there is no pause
     closed = np.zeros((n, k), bool)
     for _, before, after, speaker in sorted(gaps):
         inside = room[2 * before + 1 : 2 * after]
@@ -92,7 +92,7 @@ def _without_crumbs(
     membership: np.ndarray,
     shortest: Float64[np.ndarray, " k"],
     least: int,
-    most: int | None,
+    most: int,
 ) -> np.ndarray:
     """Take each speaker out of runs shorter than `shortest`; a neighbour gets what nobody holds.
 
@@ -122,7 +122,6 @@ def _without_crumbs(
     for speaker in left_out[np.argsort(-longest[left_out], kind="stable")][:missing]:
         kept[longest_run[speaker], speaker] = True
     lost = membership.any(axis=1) & ~kept.any(axis=1)
-    most = membership.shape[1] if most is None else most
 
     def gives(row: int) -> bool:
         return 0 < int(kept[row].sum()) <= most

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from diarize.activity.counts import Activity, Hook
 from diarize.errors import InputError
-
-if TYPE_CHECKING:
-    from diarize.activity.counts import Activity, Hook
-    from diarize.voices.enrolment import Listener
-    from diarize.voices.vectors import Voiceprints
+from diarize.formats.lines import token
+from diarize.formats.speakers import read_speakers
+from diarize.sets import to_sphere
+from diarize.voices.enrolment import Listener, enrol
+from diarize.voices.vectors import Voiceprints, join
+from diarize.voices.voiceprints import ANONYMOUS
 
 
 def learn_known(
@@ -32,9 +33,6 @@ def learn_known(
         InputError: a value that is none of these, a clip or file that cannot be used, or a name
             that comes from two places.
     """
-    from diarize.voices.enrolment import enrol
-    from diarize.voices.vectors import join
-
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
     own = diarizer.model_sha256
@@ -60,8 +58,6 @@ def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
         InputError: not NAME=CLIP, a name that cannot stand in RTTM or is kept for strangers, or a
             clip of two names.
     """
-    from diarize.voices.voiceprints import ANONYMOUS
-
     clips: dict[str, list[str]] = {}
     owners: dict[str, str] = {}  # of each file
     for value in values:
@@ -83,19 +79,10 @@ def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
 def read_known(path: str, model_sha256: str) -> Voiceprints:
     """Read the voices of a file that `--export-speakers` wrote; several of one name are averaged.
 
-    Args:
-        path: the file.
-        model_sha256: of the model that is used.
-
     Raises:
         InputError: no such file, one of another model, or one in which a name like SPEAKER_00
             stands for several people.
     """
-    from diarize.formats.speakers import read_speakers
-    from diarize.sets import to_sphere
-    from diarize.voices.vectors import Voiceprints
-    from diarize.voices.voiceprints import ANONYMOUS
-
     speakers = read_speakers(path)
     if speakers.voices.model_sha256 != model_sha256:
         raise InputError(f"{path}: voices of another model ({speakers.voices.model})")
@@ -116,7 +103,5 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
 
 def _require_name(name: str, place: str) -> None:
     """Refuse a name that an RTTM line could not hold as it is."""
-    from diarize.formats.lines import token
-
     if not name or token(name) != name or name == token(""):
         raise InputError(f"known {place}: {name!r} cannot be a speaker's name in RTTM")

@@ -42,17 +42,11 @@ LEAST = 0.001
 
 
 class Doubts(NamedTuple):
-    """What may be wrong with k speakers that were found.
-
-    Attributes:
-        names: of the speakers.
-        again: probability of each that he is nobody new.
-        hides: probability of each that he stands for one more person.
-    """
+    """What may be wrong with k speakers that were found."""
 
     names: tuple[str, ...]
-    again: Float64[np.ndarray, " k"]
-    hides: Float64[np.ndarray, " k"]
+    again: Float64[np.ndarray, " k"]  # probability of each that he is nobody new
+    hides: Float64[np.ndarray, " k"]  # probability of each that he stands for one more person
 
 
 NO_DOUBTS = Doubts((), np.zeros(0), np.zeros(0))
@@ -133,15 +127,9 @@ def _strangest(
 
 
 def probabilities(found: Doubts, low: int = 1, high: int | None = None) -> dict[int, float]:
-    """How probable each number of people is; they sum to one.
+    """How probable each number of people is, ascending, from `low` to `high` if these are told.
 
-    Args:
-        found: the speakers; none of them: there is nobody.
-        low: least number that is told.
-        high: largest number that is told; None: none is.
-
-    Returns:
-        Number to probability, ascending, for all that are not next to impossible.
+    They sum to one; a number that is next to impossible is left out. Of no speakers, it is 0.
     """
     k = len(found.again)
     each = _numbers(found.again, found.hides)
@@ -154,13 +142,7 @@ def probabilities(found: Doubts, low: int = 1, high: int | None = None) -> dict[
 
 
 def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
-    """The doubts that are left of each speaker where the number of people has bounds.
-
-    Args:
-        found: the speakers; none of them: there is nobody.
-        low: least number that is told.
-        high: largest number that is told; None: none is.
-    """
+    """The doubts that are left of each speaker where the number of people has these bounds."""
     k = len(found.again)
     low, high = min(low, k), max(high or 2 * k, k)
 
@@ -168,16 +150,11 @@ def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
         return float(_numbers(again, hides)[low : high + 1].sum())
 
     everything = mass(found.again, found.hides)
-    sure = np.eye(k, dtype=bool)
-    again = [
-        chance * mass(np.where(one, 1.0, found.again), found.hides) / everything
-        for one, chance in zip(sure, found.again, strict=True)
-    ]
-    hides = [
-        chance * mass(found.again, np.where(one, 1.0, found.hides)) / everything
-        for one, chance in zip(sure, found.hides, strict=True)
-    ]
-    return Doubts(found.names, np.array(again), np.array(hides))
+    again, hides = found.again.copy(), found.hides.copy()
+    for i, one in enumerate(np.eye(k, dtype=bool)):  # if that one doubt were certain
+        again[i] *= mass(np.where(one, 1.0, found.again), found.hides) / everything
+        hides[i] *= mass(found.again, np.where(one, 1.0, found.hides)) / everything
+    return Doubts(found.names, again, hides)
 
 
 def _numbers(

@@ -80,15 +80,8 @@ def voiceprints(
 ) -> Voiceprints:
     """Average the windows in which each speaker is heard alone, on the sphere.
 
-    The windows of a speaker who never is are those in which others are heard too.
-
-    Args:
-        annotation: turns of one recording.
-        cells: sorted disjoint stretches of time, seconds.
-        vectors: of the window that speaks for each cell, unit length.
-
-    Returns:
-        Speakers by first appearance.
+    The windows of a speaker who never is are those in which others are heard too. Arguments are as
+    for `diarize.voices.number.doubts`; speakers come by first appearance.
     """
     names, weights = spoken_alone(annotation, cells)
     centroids = to_sphere(weights @ vectors.astype(np.float64))

@@ -31,21 +31,13 @@ ANONYMOUS = re.compile(r"SPEAKER_\d+")  # what a voice is called that nobody kno
 
 @dataclass(frozen=True)
 class Match:
-    """A speaker of a recording, and the voice elsewhere that is most like his.
+    """A speaker of a recording, and the voice elsewhere that is most like his."""
 
-    Attributes:
-        speaker: what he is called now.
-        voice: who that is.
-        similarity: cosine of the two.
-        probability: that they are one person, if that is as probable as not beforehand.
-        same: whether they are taken for one.
-    """
-
-    speaker: str
-    voice: str
-    similarity: float
-    probability: float
-    same: bool
+    speaker: str  # what he is called now
+    voice: str  # who that is
+    similarity: float  # cosine of the two
+    probability: float  # that they are one person, if that is as probable as not beforehand
+    same: bool  # whether they are taken for one
 
     def __str__(self) -> str:
         who = f"like {self.voice}" if self.same else f"most like {self.voice}, but not enough"
@@ -61,11 +53,7 @@ def matches(
 ) -> list[Match]:
     """Find the voice that each speaker is, or else that which is most like his.
 
-    Args:
-        found: speakers of a recording.
-        others: voices known, or of other recordings.
-        same: whether a speaker is taken for one of these.
-        odds: logarithms of those that two are one person.
+    `same` says whether a speaker is taken for one of the others; `odds` are log odds that he is.
     """
     if not found.names or not others.names:
         return []
@@ -74,16 +62,8 @@ def matches(
     for row, speaker in enumerate(found.names):
         taken = np.array([same(speaker, voice) for voice in others.names])
         best = int(np.where(taken | ~taken.any(), odds[row], -np.inf).argmax())
-        probability = float(expit(odds[row, best]))
-        told.append(
-            Match(
-                speaker,
-                others.names[best],
-                float(cosines[row, best]),
-                probability,
-                bool(taken[best]),
-            )
-        )
+        figures = float(cosines[row, best]), float(expit(odds[row, best]))
+        told.append(Match(speaker, others.names[best], *figures, bool(taken[best])))
     return told
 
 

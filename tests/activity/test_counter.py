@@ -41,7 +41,3 @@ def test_bands_are_brought_to_one_scale() -> None:
     counter.mean += 5.0
     counter.deviation *= 3.0
     assert torch.allclose(counter(3.0 * mel + 5.0, hints), expected, atol=1e-5)
-
-
-def test_it_is_small() -> None:
-    assert sum(p.numel() for p in VoiceCounter(CounterConfig()).parameters()) < 1_500_000

@@ -10,7 +10,6 @@ from diarize.activity.level import (
     CHUNK,
     MAX_GAIN,
     TARGET_LEVEL,
-    as_chunks,
     chunk_levels,
     gain_of,
     measure_gain,
@@ -89,10 +88,3 @@ def test_the_gain_keeps_its_bound(values: list[float]) -> None:
     assert 0 < gain <= 10 ** (MAX_GAIN / 20) * (1 + 1e-6)
     if (levels > -80 + 1e-3).any():  # the loudest comes to the common level or above it
         assert 20 * np.log10(gain) >= TARGET_LEVEL - levels.max() - 1e-3
-
-
-@given(st.integers(0, 3 * CHUNK))
-def test_chunks_are_filled_up_with_zeros(length: int) -> None:
-    chunks = as_chunks(np.ones(length, np.float32))
-    assert chunks.shape == (-(-length // CHUNK), CHUNK)
-    assert chunks.sum() == length

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from diarize.activity import clip_regions, whole
+from diarize.activity import NetworkActivity, SileroActivity, clip_regions, whole
 from diarize.activity.regions import close_gaps, runs, with_hysteresis
+from diarize.activity.segmentation import SegmentationActivity
 from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.errors import InputError
 
 Pairs = list[tuple[float, float]]
 
@@ -36,6 +38,23 @@ def test_the_whole_recording() -> None:
 def test_clipping(start: float, end: float, expected: list[list[float]]) -> None:
     assert clip_regions(regions((1, 2), (3, 5)), start, end).tolist() == expected
     assert clip_regions(regions(), start, end).shape == (0, 2)
+
+
+@pytest.mark.parametrize("kind", [NetworkActivity, SegmentationActivity, SileroActivity])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threshold": 0.0},
+        {"threshold": 1.0},
+        {"threshold": float("nan")},
+        {"min_speech": -0.1},
+        {"min_silence": float("inf")},
+    ],
+)
+def test_options_out_of_range_are_refused(kind: type, options: dict[str, float]) -> None:
+    model = {"model": "x.onnx"} if kind is SegmentationActivity else {}
+    with pytest.raises(InputError, match=next(iter(options))):
+        kind(**model, **options)
 
 
 @given(arrays(np.float32, st.integers(0, 40), elements=st.sampled_from([0.1, 0.3, 0.45, 0.8])))

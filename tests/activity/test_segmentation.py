@@ -112,9 +112,3 @@ def test_values_that_are_no_numbers_are_told(tmp_path: Path) -> None:
     path = write(tmp_path / "f.onnx", SEGMENTATION, PYANNOTE, offsets=np.full(7, np.nan))
     with pytest.raises(InputError, match=r"f\.onnx: gives values that are not finite"):
         SegmentationActivity(model=path).prepare()
-
-
-@pytest.mark.parametrize("wrong", [{"threshold": 1.0}, {"min_speech": -1.0}])
-def test_options_out_of_range(network: Path, wrong: dict[str, float]) -> None:
-    with pytest.raises(InputError):
-        SegmentationActivity(model=network, **wrong)

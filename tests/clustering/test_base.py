@@ -133,19 +133,6 @@ def test_the_rest_of_a_sample_goes_to_the_nearest_center():
         Signs(max_set_size=1, sample_size=0).fit(rows)
 
 
-def test_links_only_for_who_can_use_them():
-    rows = np.array([[-1.0], [1.0]])
-    for links in ({"must_link": [(0, 1)]}, {"cannot_link": np.array([[0, 1]])}):
-        with pytest.raises(ValueError, match=f"^Signs cannot use {next(iter(links))}$"):
-            Signs(max_set_size=1).fit(rows, **links)
-    assert Signs(max_set_size=1).fit(rows, must_link=[], cannot_link=None).n_speakers_ == 2
-
-    class Linked(Signs):
-        takes_constraints = True
-
-    assert Linked(max_set_size=1).fit(rows, must_link=[(0, 1)]).n_speakers_ == 2
-
-
 def test_sets_need_a_composition_and_few_speakers():
     rows = np.zeros((500, 1))
     with pytest.raises(ValueError, match=r"^max_set_size=2 needs a composition function"):

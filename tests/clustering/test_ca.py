@@ -47,15 +47,6 @@ def test_it_is_the_printed_algorithm_on_thousands_of_cases() -> None:
         assert assign(distances, sigma, prior).tolist() == expected.tolist()
 
 
-def test_a_batch_of_the_papers_size() -> None:
-    rng = np.random.default_rng(1)
-    rows, centroids = rng.normal(size=(256, 8)), rng.normal(size=(10, 8))
-    distances = ((rows[:, None] - centroids) ** 2).sum(axis=2)
-    expected = literal(distances, 2.0, np.full(10, 0.1))
-    assert np.array_equal(assign(distances, 2.0), expected)
-    assert np.array_equal(assign(distances.astype(np.float32), 2.0, [2.0] * 10), expected)
-
-
 @given(st.integers(1, 60), st.integers(1, 7), st.integers(0, 2**32 - 1))
 def test_rows_that_coincide_are_dealt_out_evenly(n: int, k: int, seed: int) -> None:
     distances = np.random.default_rng(seed).uniform(size=(1, 1)) * np.ones((n, k))
@@ -66,13 +57,6 @@ def test_rows_that_coincide_are_dealt_out_evenly(n: int, k: int, seed: int) -> N
 def test_coinciding_rows_follow_the_prior() -> None:
     labels = assign(np.zeros((1000, 3)), 0.5, [0.7, 0.2, 0.1])
     assert np.bincount(labels).tolist() == pytest.approx([700, 200, 100], abs=2)
-
-
-def test_no_variance_is_the_nearest_centroid() -> None:
-    rng = np.random.default_rng(2)
-    rows, centroids = rng.normal(size=(50, 3)), rng.normal(size=(4, 3))
-    distances = ((rows[:, None] - centroids) ** 2).sum(axis=2)
-    assert np.array_equal(assign(distances, 0.0), distances.argmin(axis=1))
 
 
 def test_unequal_clusters_of_unit_vectors_stay_unequal_at_a_tenth() -> None:

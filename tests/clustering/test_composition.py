@@ -11,7 +11,6 @@ import torch
 
 from diarize.clustering.composition import (
     PLAIN,
-    Plan,
     compose_sets,
     enumerate_sets,
     examine,
@@ -55,19 +54,6 @@ def test_larger_sets_are_the_average_over_all_orders(g):
         if g is lopsided_unit:
             expected = unit(expected)
         assert np.allclose(compose_sets(g, parts, row[None])[0], expected, atol=1e-12)
-
-
-def test_a_triple_has_three_orders_and_a_quadruple_twelve():
-    calls = []
-
-    def counting(a, b):
-        calls.append(len(a))
-        return a + b
-
-    sets = np.ones((1, 4), dtype=bool)
-    Plan(sets)(np, counting, np.zeros((1, 4, 2)))
-    # six pairs, then three orders for each of four triples, then four times these three
-    assert calls == [6, 12, 12]
 
 
 def test_only_unit_vectors_are_brought_back_to_the_sphere():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from diarize.clustering.composition import Hadamard, enumerate_sets
+from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import HadamardPairs, SetComposer
-from diarize.embedding.model import Composition
 
 from .conftest import unit, unit_mean
 
@@ -115,27 +114,6 @@ def test_some_of_the_sets():
     centroids = np.random.default_rng(0).normal(size=(2, 3, 4))
     chosen = np.array([False, True, False, True, False, True])
     assert np.allclose(composer.only(chosen)(centroids), composer(centroids)[:, chosen])
-
-
-def matrices(p: int) -> tuple[np.ndarray, np.ndarray]:
-    return tuple(np.random.default_rng(7).normal(size=(2, p, p)))
-
-
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_the_way_back_is_that_of_autograd(k):
-    g = Composition(6)
-    torch.nn.init.normal_(g.w2.weight)
-    assert isinstance(g, Hadamard)
-    sets = enumerate_sets(k, 2)
-    generator = np.random.default_rng(k)
-    centroids, weights = generator.normal(size=(3, k, 6)), generator.normal(size=(3, len(sets), 6))
-    composed, pullback = HadamardPairs(g.hadamard_matrices(), sets)(centroids)
-    leaf = torch.tensor(centroids, requires_grad=True)
-    i, j = torch.combinations(torch.arange(k), 2).T
-    expected = torch.cat([leaf, g.double()(leaf[:, i], leaf[:, j])], dim=1)
-    (gradient,) = torch.autograd.grad((expected * torch.from_numpy(weights)).sum(), leaf)
-    assert np.allclose(composed, expected.detach().numpy(), atol=1e-14)
-    assert np.allclose(pullback(weights), gradient.numpy(), atol=1e-12)
 
 
 def test_opposites_that_cancel_stay_where_they_are():

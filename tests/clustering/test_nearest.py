@@ -65,19 +65,6 @@ def test_only_the_named_restarts_move(case):
     assert found.counts.sum(axis=1).tolist() == [0, 0, 60]
 
 
-def test_the_slope_is_the_gradient_of_the_objective(case):
-    rows, centers, offsets = case
-    found = Nearest(rows, 3, 5)
-    found.update(centers, offsets)
-    every = np.arange(3)
-    slope = found.slope(centers, every)
-    for index in [(0, 1, 2), (2, 4, 0), (1, 0, 3)]:
-        moved = centers.copy()
-        moved[index] += 1e-4
-        gain = found.objective(moved, offsets, every) - found.objective(centers, offsets, every)
-        assert np.isclose(gain.sum() / 1e-4, slope[index], rtol=1e-3, atol=0.05)
-
-
 def test_ties_go_to_the_first_center_and_then_rows_stay():
     rows = np.array([[0.0], [1.0], [2.0]])
     found = Nearest(rows, 1, 2)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from diarize.streaming.history import CountSpool, Spool
-from diarize.timeline.counts import surprise
+from diarize.timeline.trellis import surprise
 
 
 def test_windows_come_back() -> None:

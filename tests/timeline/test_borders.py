@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diarize.activity import VoiceCounts
+from diarize.activity.counts import INSTANT
 from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions, Trellis
-from diarize.timeline.borders import move_borders
+from diarize.timeline.borders import changes, move_borders
+from diarize.timeline.trellis import LEAST
+
+from ..making import cells
 
 STATES = SpeakerSets.from_lists([[0], [1], [0, 1]], n_speakers=2)
 
@@ -20,11 +24,6 @@ def moved(cells, costs, path, movable=None, voices=None) -> np.ndarray:
     if movable is not None:
         trellis = replace(trellis, movable=movable)
     return move_borders(trellis, costs, path)
-
-
-def cells(n: int, step: float = 0.5) -> np.ndarray:
-    edges = np.arange(n + 1) * step
-    return np.stack([edges[:-1], edges[1:]], axis=1)
 
 
 def test_a_border_lies_where_the_costs_cross():
@@ -75,3 +74,36 @@ def test_a_border_lies_where_the_number_is_heard_to_change() -> None:
     assert found[1, 1] == found[2, 0] == pytest.approx(0.9)
     fixed = moved(cells(4), costs, both, np.array([True, False, True]), voices)
     np.testing.assert_array_equal(fixed, cells(4))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(
+        st.tuples(st.integers(0, 50), st.integers(1, 20), st.integers(0, 4), st.integers(0, 4)),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_a_change_lies_where_it_is_likeliest(
+    seed: int, asked: list[tuple[int, int, int, int]]
+) -> None:
+    """Against all places where it may lie."""
+    rng = np.random.default_rng(seed)
+    voices = VoiceCounts(7.0, rng.dirichlet([0.3] * 4, 60).astype(np.float32))
+    asked = [(begin, min(60, begin + n), a, b) for begin, n, a, b in asked]
+    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+
+    def cost(at: int, begin: int, end: int, before: int, after: int) -> float:
+        return float(nats[begin:at, min(before, 3)].sum() + nats[at:end, min(after, 3)].sum())
+
+    found = changes(
+        voices,
+        7.0 + np.array([row[:2] for row in asked]) * INSTANT,
+        np.array([row[2] for row in asked]),
+        np.array([row[3] for row in asked]),
+    )
+    for time, (begin, end, before, after) in zip(found, asked, strict=True):
+        at = round((time - 7.0) / INSTANT)
+        assert begin <= at <= end and time == pytest.approx(7.0 + at * INSTANT)
+        least = min(cost(k, begin, end, before, after) for k in range(begin, end + 1))
+        assert cost(at, begin, end, before, after) == pytest.approx(least)

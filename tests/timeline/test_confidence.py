@@ -19,10 +19,7 @@ from diarize.timeline.confidence import (
 )
 from diarize.voices.number import Doubts
 
-
-def cells(n: int, step: float = 0.2) -> np.ndarray:
-    edges = np.arange(n + 1) * step
-    return np.stack([edges[:-1], edges[1:]], axis=1)
+from ..making import cells
 
 
 def conversation() -> tuple[np.ndarray, SpeakerSets]:
@@ -38,7 +35,7 @@ def test_clear_turns_are_surer() -> None:
     estimator = make("ac", n_speakers=2, max_set_size=1).fit(rows)
     found = [(0.0, 2.0, 0), (2.0, 4.0, 0), (4.0, 6.0, 1), (6.0, 8.0, 1), (0.0, 2.0, 1)]
     options, speakers = TimelineOptions(switch=0.0), estimator.speakers()
-    trellis = Trellis.of(cells(40), rows, speakers.sets(), None, options)
+    trellis = Trellis.of(cells(40, 0.2), rows, speakers.sets(), None, options)
     decoded = Decoded(found, {}, trellis, sets, speakers)
     sure = confidences(decoded, options, Knowledge())
     assert ((sure > 0) & (sure < 1)).all()

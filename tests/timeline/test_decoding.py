@@ -6,7 +6,7 @@ from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.decoding import heard_alone
 
-from ..making import unit_mean
+from ..making import cells, unit_mean
 
 
 def decoded(vectors, cells, estimator, **options) -> Decoded:
@@ -23,8 +23,7 @@ def conversation():
     composed = np.stack([unit_mean(*places) if len(s) == 2 else places[s[0]] for s in truth])
     vectors = composed + rng.standard_normal((60, 16)) * 0.06
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    edges = np.arange(61) * 0.2
-    return vectors, np.stack([edges[:-1], edges[1:]], axis=1), truth
+    return vectors, cells(60, 0.2), truth
 
 
 @pytest.mark.parametrize("backend", ["ckm", "gcr"])

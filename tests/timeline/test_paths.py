@@ -11,12 +11,9 @@ from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 from diarize.timeline.paths import FORGETTING, best_path, posteriors
 
+from ..making import cells
+
 STATES = SpeakerSets.from_lists([[0], [1], [0, 1]], n_speakers=2)
-
-
-def cells(n: int, step: float = 0.5) -> np.ndarray:
-    edges = np.arange(n + 1) * step
-    return np.stack([edges[:-1], edges[1:]], axis=1)
 
 
 def changes(a: set[int], b: set[int]) -> int:

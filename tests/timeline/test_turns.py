@@ -9,10 +9,7 @@ from diarize.sets import SpeakerSets
 from diarize.timeline import TimelineOptions
 from diarize.timeline.turns import in_scraps, name_turns, sets_at, turns
 
-
-def cells(n: int, step: float = 0.5) -> np.ndarray:
-    edges = np.arange(n + 1) * step
-    return np.stack([edges[:-1], edges[1:]], axis=1)
+from ..making import cells
 
 
 def test_turns_join_cells_and_close_gaps():

@@ -13,7 +13,7 @@ from pyannote.core import Annotation
 from diarize.scatter import Likeness
 from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities, within
 
-from ..making import annotation
+from ..making import annotation, cells
 
 CHANCES = st.lists(
     st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=12
@@ -106,10 +106,8 @@ def voice(rng: np.random.Generator, direction: int, spread: float, n: int = 60) 
 
 def talk(seconds: float) -> tuple[Annotation, np.ndarray]:
     """Two speakers, one after the other, and cells of 0.2 s."""
-    edges = np.arange(round(2 * seconds / 0.2) + 1) * 0.2
-    return annotation((0.0, seconds, "a"), (seconds, 2 * seconds, "b")), np.stack(
-        [edges[:-1], edges[1:]], axis=1
-    )
+    turns = annotation((0.0, seconds, "a"), (seconds, 2 * seconds, "b"))
+    return turns, cells(round(2 * seconds / 0.2), 0.2)
 
 
 def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:

@@ -55,10 +55,6 @@ class CAP(SampledClusterer):
         squared: whether distances are squared; in the paper they are in section 3.1 and are not in
             section 3.2.
         damping: share of the old message in the new one.
-        set_penalty: squared distance by which a set must be nearer to a row for each speaker
-            beyond the first; 0 is the paper's algorithm.
-        count_penalty: factor on the penalty of speakers when the preference is inferred.
-        max_iter: most iterations of the messages.
         convergence_window: iterations without a change of exemplars after which they stop.
         memory_budget: MiB for the scores of all rows and compositions; with more, they are made
             anew in each iteration, block by block. 4 GiB hold those of 1000 rows with d = 2.
@@ -93,11 +89,6 @@ class CAP(SampledClusterer):
     def fit(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
     ) -> Clusterer:
-        """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
-
-        Raises:
-            ValueError: X or an option cannot be used; one line says why.
-        """
         super().fit(X, y, must_link=must_link, cannot_link=cannot_link)
         rows = check_rows(X)
         self.exemplars_ = np.empty(self.n_speakers_, dtype=np.int64)

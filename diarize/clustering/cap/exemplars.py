@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int64
+from jaxtyping import Bool, Float32, Int64
 
 from diarize.clustering.cap.similarity import Similarity
 from diarize.clustering.composition import enumerate_sets
@@ -37,12 +37,7 @@ class Fit(NamedTuple):
 
 
 class ExemplarSearch:
-    """Adds, removes and exchanges exemplars.
-
-    Args:
-        similarity: S.
-        max_set_size: d.
-    """
+    """Adds, removes and exchanges exemplars, by S and for sets of up to `max_set_size`."""
 
     def __init__(self, similarity: Similarity, max_set_size: int) -> None:
         self._similarity = similarity
@@ -51,13 +46,25 @@ class ExemplarSearch:
 
     def cost(self, exemplars: Exemplars) -> float:
         """Minus the sum of the best S(i, c) of the rows that are no exemplars."""
-        best = self._best_without(exemplars, None)
-        return -float(best.sum(dtype=np.float64))
+        return -float(self._best(exemplars).sum(dtype=np.float64))
 
-    def add(self, exemplars: Exemplars) -> tuple[float, Exemplars]:
-        """The row that lowers the cost most as a further exemplar; cost and exemplars then."""
-        totals = self._totals(exemplars, None)
-        return self._with_best(exemplars, totals)
+    def add(self, exemplars: Exemplars, gone: int | None = None) -> tuple[float, Exemplars]:
+        """The row that lowers the cost most as a further exemplar; cost and exemplars then.
+
+        One that has just gone does not come back.
+        """
+        best = self._best(exemplars)[:, None]
+        new = np.repeat(best, self._similarity.n_rows, axis=1)
+        for others in self._sets(exemplars):
+            np.maximum(new, self._extended(others), out=new)
+        new[list(exemplars)] = 0
+        np.fill_diagonal(new, 0)
+        totals = -new.sum(axis=0, dtype=np.float64)  # cost with each row as a further exemplar
+        totals[list(exemplars)] = np.inf
+        if gone is not None:
+            totals[gone] = np.inf
+        chosen = int(totals.argmin())
+        return float(totals[chosen]), tuple(sorted((*exemplars, chosen)))
 
     def remove(self, exemplars: Exemplars) -> tuple[float, Exemplars]:
         """The exemplar, of at least two, that raises the cost least when it goes."""
@@ -80,10 +87,7 @@ class ExemplarSearch:
 
     def exchange(self, exemplars: Exemplars) -> tuple[float, Exemplars]:
         """The best replacement of one exemplar by another row."""
-        return min(
-            self._with_best(_less(exemplars, gone), self._totals(exemplars, gone))
-            for gone in exemplars
-        )
+        return min(self.add(_less(exemplars, gone), gone) for gone in exemplars)
 
     def polish(self, exemplars: Exemplars, preference: float, low: int, high: int) -> Exemplars:
         """The best move as long as one helps, between `low` and `high` exemplars.
@@ -152,37 +156,14 @@ class ExemplarSearch:
             holds[number, [place[k] for k in chosen]] = True
         return np.concatenate(columns, axis=1), holds
 
-    def _best_without(self, exemplars: Exemplars, gone: int | None) -> Float32[np.ndarray, " n"]:
-        """Best S(i, c) inside the exemplars without one of them; 0 for exemplars themselves."""
-        left = _less(exemplars, gone)
+    def _best(self, exemplars: Exemplars) -> Float32[np.ndarray, " n"]:
+        """Best S(i, c) inside the exemplars; 0 for exemplars themselves."""
         best = np.full(self._similarity.n_rows, -np.inf, np.float32)
-        for others in self._sets(left):
-            np.maximum(
-                best, self._extended(others)[:, list(left)].max(axis=1, initial=-np.inf), out=best
-            )
-        best[list(left)] = 0
+        for others in self._sets(exemplars):
+            inside = self._extended(others)[:, list(exemplars)]
+            np.maximum(best, inside.max(axis=1, initial=-np.inf), out=best)
+        best[list(exemplars)] = 0
         return best
-
-    def _totals(self, exemplars: Exemplars, gone: int | None) -> Float64[np.ndarray, " n"]:
-        """Cost of all rows as a further exemplar, when one of the exemplars has gone."""
-        left = _less(exemplars, gone)
-        best = self._best_without(exemplars, gone)[:, None]
-        new = np.repeat(best, self._similarity.n_rows, axis=1)
-        for others in self._sets(left):
-            np.maximum(new, self._extended(others), out=new)
-        new[list(left)] = 0
-        np.fill_diagonal(new, 0)
-        totals = -new.sum(axis=0, dtype=np.float64)
-        totals[list(left)] = np.inf
-        if gone is not None:
-            totals[gone] = np.inf
-        return totals
-
-    def _with_best(
-        self, exemplars: Exemplars, totals: Float64[np.ndarray, " n"]
-    ) -> tuple[float, Exemplars]:
-        chosen = int(totals.argmin())
-        return float(totals[chosen]), tuple(sorted((*exemplars, chosen)))
 
     def _sets(self, exemplars: Exemplars) -> list[Exemplars]:
         """All sets that leave room for one more member, the empty one included."""
@@ -210,5 +191,5 @@ def _best_move(moves: list[tuple[float, Exemplars]], preference: float) -> tuple
     )
 
 
-def _less(exemplars: Exemplars, gone: int | None) -> Exemplars:
+def _less(exemplars: Exemplars, gone: int) -> Exemplars:
     return tuple(k for k in exemplars if k != gone)

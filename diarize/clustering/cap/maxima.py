@@ -8,7 +8,7 @@ the memory budget allows, and otherwise made again by blocks of rows for each pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from typing import NamedTuple
 
@@ -206,24 +206,14 @@ class Sets:
 
 def _all_sets(n: int, size: int) -> Int64[np.ndarray, "m size"]:
     """All sets of that size of n rows, in lexicographic order."""
-    flat = np.fromiter(
-        (k for chosen in combinations(range(n), size) for k in chosen),
-        dtype=np.int64,
-        count=size * comb(n, size),
-    )
-    return flat.reshape(-1, size)
+    flat = chain.from_iterable(combinations(range(n), size))
+    return np.fromiter(flat, np.int64, size * comb(n, size)).reshape(-1, size)
 
 
 class CompositionScores:
-    """S of all rows and all sets of 2 to d rows, kept or made on the fly.
+    """S of all rows and all sets of 2 to d rows, kept (`stored`) or made on the fly.
 
-    Args:
-        similarity: S.
-        max_set_size: d, at least 2; at most n is used.
-        memory_budget: bytes that scores, and vectors of compositions, may take.
-
-    Attributes:
-        stored: whether the scores are kept.
+    `memory_budget` is in bytes, for scores and vectors of compositions.
     """
 
     def __init__(self, similarity: Similarity, max_set_size: int, memory_budget: int) -> None:

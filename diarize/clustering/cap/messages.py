@@ -27,43 +27,25 @@ from diarize.clustering.cap.maxima import CompositionScores
 
 @dataclass(frozen=True)
 class Decision:
-    """What the messages say.
+    """What the messages say."""
 
-    Attributes:
-        exemplars: rows that choose themselves.
-        feasible: whether every row that some row has in its set chooses itself.
-        n_iter: iterations done.
-        converged: whether the exemplars have stayed the same for long enough.
-    """
-
-    exemplars: Int64[np.ndarray, " k"]
-    feasible: bool
+    exemplars: Int64[np.ndarray, " k"]  # rows that choose themselves
+    feasible: bool  # every row that some row has in its set chooses itself
     n_iter: int
-    converged: bool
+    converged: bool  # the exemplars have stayed the same for long enough
 
 
 class Messages:
     """The messages between n rows, at least 2, and the decisions they lead to.
 
-    Args:
-        singles: S(i, {k}), any diagonal.
-        compositions: S of larger sets; None where there are none.
-        preferences: S(k, {k}).
-        damping: share of the old message in the new one.
-
-    Attributes:
-        delta: Delta, zero at the start.
-        wishes: R.
-        merits: H.
-        choosing_self: which rows are their own best set.
-        used: [i, k]: row i has k in its best set.
+    `singles` are S(i, {k}), any diagonal, `preferences` S(k, {k}).
     """
 
-    delta: Float64[np.ndarray, "n n"]
-    wishes: Float64[np.ndarray, "n n"]
-    merits: Float64[np.ndarray, " n"]
-    choosing_self: Bool[np.ndarray, " n"]
-    used: Bool[np.ndarray, "n n"]
+    delta: Float64[np.ndarray, "n n"]  # Delta, zero at the start
+    wishes: Float64[np.ndarray, "n n"]  # R
+    merits: Float64[np.ndarray, " n"]  # H
+    choosing_self: Bool[np.ndarray, " n"]  # which rows are their own best set
+    used: Bool[np.ndarray, "n n"]  # [i, k]: row i has k in its best set
 
     def __init__(
         self,
@@ -82,11 +64,6 @@ class Messages:
         self.wishes = np.zeros((n, n))
         self.merits = np.zeros(n)
         self._find_maxima()
-
-    @property
-    def feasible(self) -> bool:
-        """Does every row that is used choose itself?"""
-        return not (self.used.any(axis=0) & ~self.choosing_self).any()
 
     def iterate(self) -> None:
         """All messages once."""
@@ -129,5 +106,5 @@ def pass_messages(messages: Messages, max_iter: int, window: int) -> Decision:
         n_iter += 1
         same = bool((before == messages.choosing_self).all()) and bool(before.any())
         unchanged = unchanged + 1 if same else 0
-    exemplars = np.flatnonzero(messages.choosing_self)
-    return Decision(exemplars, messages.feasible, n_iter, unchanged == window)
+    feasible = not (messages.used.any(axis=0) & ~messages.choosing_self).any()
+    return Decision(np.flatnonzero(messages.choosing_self), feasible, n_iter, unchanged == window)

@@ -24,8 +24,7 @@ class Similarity:
         rows: different rows.
         weights: how often each occurs; S(i, .) counts so many times.
         compose: g; None will do where all sets are single rows.
-        squared: False for the distance itself, -|x_i - g(c)|.
-        set_penalty: added to the squared distance for each member of a set beyond the first.
+        squared, set_penalty: as of `CAP`.
 
     Attributes:
         scale: S in the units of the rows is S here times this.

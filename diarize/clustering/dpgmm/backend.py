@@ -42,7 +42,6 @@ class SpeakerDPGMM(SampledClusterer):
         init: how sub-clusters begin: random, kmeans or splitnet.
         n_iter: iterations of the sampler.
         threshold: of the reassignment, as for `gcr`.
-        sample_size: rows fitted at most; None: all.
 
     Attributes:
         n_clusters_: clusters that the sampler found.

@@ -18,16 +18,16 @@ from diarize.clustering.dpgmm.sampler import Sampler
 from diarize.clustering.dpgmm.starts import (
     PATIENCE,
     RANDOM_PATIENCE,
-    Start,
     means_start,
     random_start,
     splitnet_start,
 )
-from diarize.clustering.dpgmm.statistics import Features, Gaussians, blocks
+from diarize.clustering.dpgmm.statistics import Features, blocks
 
 COVARIANCES = ("full", "diag")
 
-INITS = ("random", "kmeans", "splitnet")
+STARTS = {"random": random_start, "kmeans": means_start}
+INITS = (*STARTS, "splitnet")
 
 EXCHANGES = 4
 """Random splits or merges proposed in an iteration after the burn-in."""
@@ -84,6 +84,8 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         Raises:
             ValueError: X or an option cannot be used; one line says why.
         """
+        import torch
+
         rows = check_rows(X)
         if not len(rows):
             raise ValueError("X has no rows")
@@ -92,15 +94,18 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         self.prior_ = self.prior or NIW.from_data(rows, diagonal=self.covariance_type == "diag")
         self._center, self._scale = standardisation(rows)
         prior = self.prior_.standardised(self._center, self._scale)
-        start, self.init_ = self._start()
+        if self.init == "splitnet":
+            start, self.init_ = splitnet_start(self.n_features_in_)
+        else:
+            start, self.init_ = STARTS[self.init], self.init
         generator = as_generator(self.random_state)
         patience = RANDOM_PATIENCE if self.init == "random" else PATIENCE
-        sampler = Sampler(
-            self._tensor(rows), prior, self.alpha, start, generator, patience=patience
-        )
+        x = torch.from_numpy((rows - self._center) / self._scale).to(self.device)
+        sampler = Sampler(x, prior, self.alpha, start, generator, patience=patience)
         # Densities of x are those of its standardised values over the product of the scales.
         unit = len(rows) * float(np.log(self._scale).sum())
-        labels, history = run(sampler, self.n_iter, self._searching)
+        burn_in = 3 * self.n_iter // 4 if self.burn_in is None else self.burn_in
+        labels, history = run(sampler, self.n_iter, burn_in)
         self.log_posterior_ = history - unit
         self._describe(rows, labels, prior)
         return self
@@ -108,10 +113,6 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
     def fit_predict(self, X: Any, y: Any = None) -> Int64[np.ndarray, " n"]:
         """`labels_` after `fit`."""
         return self.fit(X).labels_
-
-    @property
-    def _searching(self) -> int:
-        return 3 * self.n_iter // 4 if self.burn_in is None else self.burn_in
 
     def _check_options(self, D: int) -> None:
         if self.init not in INITS:
@@ -136,16 +137,6 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
                     f"covariance_type={self.covariance_type!r} does not go with a prior whose "
                     f"psi has {self.prior.psi.ndim} axes"
                 )
-
-    def _start(self) -> tuple[Start, str]:
-        if self.init == "splitnet":
-            return splitnet_start(self.n_features_in_)
-        return {"random": random_start, "kmeans": means_start}[self.init], self.init
-
-    def _tensor(self, rows: Rows) -> Any:
-        import torch
-
-        return torch.from_numpy((rows - self._center) / self._scale).to(self.device)
 
     def _describe(self, rows: Rows, labels: Int64[np.ndarray, " n"], prior: NIW) -> None:
         """Learned parameters, clusters in the order of their size."""
@@ -216,7 +207,9 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         generator = as_generator(self.random_state)
         labels = generator.choice(self.n_clusters_, n_samples, p=self.weights_)
         noise = generator.standard_normal((n_samples, self.n_features_in_))
-        return self._center + self._scale * moved(self._gaussians, labels, noise), labels
+        roots = self._gaussians.roots[labels]
+        scaled = (roots @ noise[:, :, None])[:, :, 0] if roots.ndim == 3 else roots * noise
+        return self._center + self._scale * (self._gaussians.means[labels] + scaled), labels
 
 
 def run(
@@ -256,12 +249,3 @@ def standardisation(
     if not varies.any():
         return center, np.ones_like(scale)
     return center, np.where(varies, scale, scale[varies].mean())
-
-
-def moved(
-    gaussians: Gaussians, labels: Int64[np.ndarray, " n"], noise: Float64[np.ndarray, "n D"]
-) -> Float64[np.ndarray, "n D"]:
-    """Standard normal rows as rows of these clusters."""
-    roots = gaussians.roots[labels]
-    scaled = (roots @ noise[:, :, None])[:, :, 0] if roots.ndim == 3 else roots * noise
-    return np.asarray(gaussians.means[labels] + scaled)

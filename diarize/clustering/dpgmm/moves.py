@@ -37,14 +37,8 @@ def split_ratio_of_gain(left: Any, right: Any, gain: Any, alpha: float) -> Float
 
 def log_random_halves(left: Any, right: Any, alpha: float) -> Float64[Array, "*b"]:
     """Ln probability that random halves with weights ~ Dir(alpha/2, alpha/2) are just these."""
-    total = left + right
-    return np.asarray(
-        gammaln(alpha)
-        - 2 * gammaln(alpha / 2)
-        + gammaln(left + alpha / 2)
-        + gammaln(right + alpha / 2)
-        - gammaln(total + alpha)
-    )
+    drawn = gammaln(alpha) - 2 * gammaln(alpha / 2) + gammaln(left + alpha / 2)
+    return np.asarray(drawn + gammaln(right + alpha / 2) - gammaln(left + right + alpha))
 
 
 def log_terms(prior: NIW, clusters: Statistics, alpha: float) -> Float64[Array, " K"]:

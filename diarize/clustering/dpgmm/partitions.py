@@ -25,86 +25,50 @@ from diarize.clustering.merging import merges
 
 Array = np.ndarray
 Rows = Any  # numbers of rows, torch tensor (m,)
+Labels = Int64[np.ndarray, " n"]
 
 LEVELS = 6
 """How often rows are halved: 64 clusters to begin with at most."""
 
-
 ROUNDS = 20
-"""Most rounds of it; the first ones bring nearly all."""
-
+"""Most rounds on the way to the mode; the first ones bring nearly all."""
 
 STARTS = 3
 """Tries of 2-means for each cluster that may be split."""
 
-Labels = Int64[np.ndarray, " n"]
 
+def first_partition(
+    passes: Passes, prior: NIW, alpha: float, start: Start, generator: np.random.Generator
+) -> Any:
+    """Labels of the best cut, its clusters merged as long as that pays: torch tensor (n,)."""
+    import torch
 
-class Tree:
-    """Halves of halves of rows.
-
-    Args:
-        passes: over the rows.
-        prior: of the clusters.
-        alpha: concentration.
-        start: how halves begin.
-        generator: what draws.
-    """
-
-    def __init__(
-        self,
-        passes: Passes,
-        prior: NIW,
-        alpha: float,
-        start: Start,
-        generator: np.random.Generator,
-    ) -> None:
-        self._passes, self._prior, self._alpha = passes, prior, alpha
-        self._start, self._generator = start, generator
-
-    def partition(self) -> Any:
-        """Labels of the best cut, its clusters merged as long as that pays: torch tensor (n,)."""
-        import torch
-
-        everybody = torch.arange(len(self._passes), device=self._passes.rows.device)
-        _, clusters = self._cut(everybody, LEVELS)
-        labels = torch.empty_like(everybody)
-        for k, members in enumerate(clusters):
-            labels[members] = k
-        sums = self._passes.sums(labels, len(clusters))
-        into = joined(self._passes.features, sums, self._prior, self._alpha)
-        return torch.from_numpy(into).to(labels.device)[labels]
-
-    def _cut(self, members: Rows, levels: int) -> tuple[float, list[Rows]]:
+    def cut(members: Rows, levels: int) -> tuple[float, list[Rows]]:
         """The best cut below these rows: its part of the log joint probability, its clusters."""
-        import torch
-
-        codes = torch.zeros_like(members)
-        sums = self._passes.sums(codes, 1, members)
-        whole = float(self._terms(sums)[0])
+        sums = passes.sums(torch.zeros_like(members), 1, members)
+        whole = float(log_terms(prior, passes.features.statistics(sums), alpha)[0])
         if levels == 0 or len(members) < 2:
             return whole, [members]
-        half = self._start(self._passes.rows[members], self._generator)
+        half = start(passes.rows[members], generator)
         if half.all() or not half.any():  # random halves of a few rows may be
             return whole, [members]
-        first, left = self._cut(members[~half], levels - 1)
-        second, right = self._cut(members[half], levels - 1)
+        first, left = cut(members[~half], levels - 1)
+        second, right = cut(members[half], levels - 1)
         return (first + second, left + right) if first + second > whole else (whole, [members])
 
-    def _terms(self, sums: Float64[Array, "K F"]) -> Float64[Array, " K"]:
-        return log_terms(self._prior, self._passes.features.statistics(sums), self._alpha)
+    everybody = torch.arange(len(passes), device=passes.rows.device)
+    _, clusters = cut(everybody, LEVELS)
+    labels = torch.empty_like(everybody)
+    for k, members in enumerate(clusters):
+        labels[members] = k
+    into = joined(passes.features, passes.sums(labels, len(clusters)), prior, alpha)
+    return torch.from_numpy(into).to(labels.device)[labels]
 
 
 def joined(
     features: Features, sums: Float64[Array, "K F"], prior: NIW, alpha: float
 ) -> Int64[Array, " K"]:
     """Merge clusters, the best pair first, as long as the posterior rises (17).
-
-    Args:
-        features: of the rows.
-        sums: of each cluster.
-        prior: of the clusters.
-        alpha: concentration.
 
     Returns:
         The cluster that each becomes part of, numbered from 0.
@@ -136,16 +100,8 @@ def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
     """Labels moved to their likeliest cluster, as long as the posterior of the partition rises.
 
     Where clusters overlap, drawn labels are scattered as the posterior of each row has it; this
-    takes their scatter away. Clusters that lose all rows vanish.
-
-    Args:
-        passes: over the rows.
-        labels: torch tensor (n,), from 0, no cluster empty.
-        prior: of the clusters.
-        alpha: concentration.
-
-    Returns:
-        Such labels.
+    takes their scatter away. Clusters that lose all rows vanish. Labels, those given and those that
+    come, are a torch tensor (n,), from 0, no cluster empty.
     """
     import torch
 
@@ -164,15 +120,7 @@ def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
 
 
 class Counted:
-    """Clusters of rows whose number is changed by hand.
-
-    Args:
-        rows: (n, D).
-        labels: clusters of these, from 0, none empty.
-        prior: of the clusters.
-        alpha: concentration.
-        generator: what draws.
-    """
+    """Clusters of rows, labelled from 0 and none empty, whose number is changed by hand."""
 
     def __init__(
         self,

@@ -24,11 +24,9 @@ LEAST_SCORE = -80.0
 
 
 class Passes:
-    """What is asked of all rows, or of some of them.
+    """What is asked of all rows, a torch tensor (n, D) of float64, or of some of them.
 
     Args:
-        rows: torch tensor (n, D) of float64.
-        full: whether covariances are full.
         block_rows: rows worked on at a time; None: as many as are fast.
     """
 
@@ -46,9 +44,8 @@ class Passes:
     def draw(self, weights: Float64[Array, "K F"], luck: Tensor) -> Tensor:
         """Draw a cluster for each row (14): (n,).
 
-        Args:
-            weights: of the features; scores are log probabilities up to a term of the row.
-            luck: torch tensor (n,) of float32, uniform in (0, 1].
+        Scores are log probabilities up to a term of the row; `luck` is a torch tensor (n,) of
+        float32, uniform in (0, 1].
         """
         labels = self._torch.empty(len(self), dtype=self._torch.int64, device=self.rows.device)
         for block, scores in self._scores(weights):
@@ -76,10 +73,8 @@ class Passes:
     ) -> tuple[Tensor, Float64[Array, "K 2 F"]]:
         """Draw a half for each row (15), and the sums of the features of each half.
 
-        Args:
-            labels: torch tensor (n,).
-            odds: weights of the log odds of the second half, for each cluster.
-            luck: torch tensor (n,) of float64, uniform in [0, 1).
+        `odds` weigh the log odds of the second half; `luck` is a torch tensor (n,) of float64,
+        uniform in [0, 1).
         """
         torch, O = self._torch, self._tensor(odds)  # noqa: E741
         halves = torch.empty(len(self), dtype=torch.bool, device=O.device)
@@ -92,12 +87,9 @@ class Passes:
         return halves, sums.cpu().numpy().reshape(len(O), 2, -1)
 
     def sums(self, codes: Tensor, K: int, members: Tensor = None) -> Float64[Array, "K F"]:
-        """Sums of the features of the rows of each code.
+        """Sums of the features of the rows of each code, 0 to K - 1: a torch tensor (m,).
 
-        Args:
-            codes: torch tensor (m,) of 0 to K - 1.
-            K: how many sums.
-            members: which rows these are, torch tensor (m,); None: all.
+        `members` are the numbers of these rows, torch tensor (m,); None: all.
         """
         sums = self._torch.zeros(
             (K, self.features.size), dtype=self._torch.float64, device=self.rows.device

@@ -23,7 +23,7 @@ from diarize.clustering.dpgmm.moves import (
     split_ratio_of_gain,
 )
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.partitions import Tree
+from diarize.clustering.dpgmm.partitions import first_partition
 from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import PATIENCE, Start
 from diarize.clustering.dpgmm.statistics import Statistics, blocks
@@ -36,13 +36,11 @@ class Sampler:
 
     Args:
         rows: torch tensor (n, D) of float64, n at least 1; best with columns of unit variance.
-        prior: of the clusters.
         alpha: concentration of the Dirichlet process.
         start: how halves of new clusters begin.
-        generator: what draws.
         patience: sweeps after which the halves of a new cluster begin anew, if nobody split by
             them.
-        block_rows: rows worked on at a time; None: as many as fit.
+        block_rows: as of `Passes`.
 
     Attributes:
         labels: cluster of each row, torch tensor (n,).
@@ -90,8 +88,9 @@ class Sampler:
 
     def begin(self) -> None:
         """Begin with the best cut of a tree of halves, instead of with one cluster."""
-        tree = Tree(self.passes, self.prior, self.alpha, self.start, self.generator)
-        self.labels = tree.partition()
+        self.labels = first_partition(
+            self.passes, self.prior, self.alpha, self.start, self.generator
+        )
         K = int(self.labels.max()) + 1
         self._resize(np.zeros(K, np.int64))
         self._begin(np.arange(K))
@@ -145,9 +144,10 @@ class Sampler:
         if not len(chosen):
             return
         K, m = self.n_clusters, len(chosen)
-        table = np.repeat(np.arange(K), 2).reshape(K, 2)
-        table[chosen, 1] = K + np.arange(m)
-        self._relabel(table)
+        table = np.repeat(np.arange(K), 2)  # of each half, its cluster
+        table[2 * chosen + 1] = K + np.arange(m)
+        names = self._torch.from_numpy(table).to(self.labels.device)
+        self.labels = names[2 * self.labels + self.halves]
         self._resize(np.concatenate([np.arange(K), chosen]))
         new = np.concatenate([chosen, K + np.arange(m)])
         self._waits[new] = self.patience
@@ -192,8 +192,7 @@ class Sampler:
         into = np.arange(K)
         for a, b in pairs:
             into[b] = a
-            whole = self._sums[[a, b]].sum(axis=1)
-            self._sums[a] = whole
+            self._sums[a] = self._sums[[a, b]].sum(axis=1)
             self._ages[a], self._waits[a] = 0, self.patience
         merged = np.isin(np.arange(K), np.array(pairs))
         codes = self.labels.cpu().numpy()
@@ -257,10 +256,6 @@ class Sampler:
                 self.halves[members] = self.start(self.passes.rows[members], self.generator)
             self._sums[k] = self.passes.sums(self.halves[members].long(), 2, members)
         self._ages[clusters] = 0
-
-    def _relabel(self, table: Array) -> None:
-        names = self._torch.from_numpy(table.reshape(-1)).to(self.labels.device)
-        self.labels = names[2 * self.labels + self.halves]
 
     def _resize(self, origins: Array) -> None:
         self._sums = self._sums[origins]

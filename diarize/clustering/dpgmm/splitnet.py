@@ -25,25 +25,15 @@ DIMENSIONS = (2, 10, 20)
 
 @dataclass(frozen=True)
 class SplitNetConfig:
-    """Sizes of the network, table 2.
+    """Sizes of the network, table 2."""
 
-    Attributes:
-        dimension: D of the rows.
-        hidden: width.
-        encoders: blocks of the encoder (ISAB).
-        decoders: blocks of the decoder.
-        inducing: inducing points of an encoder's block.
-        seeds: seeds of a decoder's block.
-        heads: heads of attention.
-    """
-
-    dimension: int
-    hidden: int = 128
-    encoders: int = 2
+    dimension: int  # D of the rows
+    hidden: int = 128  # width
+    encoders: int = 2  # blocks of the encoder (ISAB)
     decoders: int = 2
-    inducing: int = 64
-    seeds: int = 16
-    heads: int = 8
+    inducing: int = 64  # inducing points of an encoder's block
+    seeds: int = 16  # of a decoder's block
+    heads: int = 8  # of attention
 
     @classmethod
     def of(cls, dimension: int) -> SplitNetConfig:

@@ -24,17 +24,11 @@ BLOCK_VALUES = 2**21
 
 @dataclass(frozen=True)
 class Statistics:
-    """Counts, sums and sums of products of the rows of clusters; they add up.
+    """Counts, sums and sums of products of the rows of clusters; they add up."""
 
-    Attributes:
-        counts: rows of each cluster, (*b,), or a number where there is no batch.
-        sums: (*b, D).
-        squares: sum of x x^T, (*b, D, D); of x * x, (*b, D), for diagonal covariances.
-    """
-
-    counts: Any
+    counts: Any  # rows of each cluster, (*b,), or a number where there is no batch
     sums: Float64[Array, "*b D"]
-    squares: Array
+    squares: Array  # sum of x x^T, (*b, D, D); of x * x, (*b, D), for diagonal covariances
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(

@@ -18,17 +18,7 @@ composed where they have more."""
 class LinkCompositions:
     """Places of all sets of 2 to `max_set_size` clusters; a place is made anew when one moves.
 
-    Args:
-        compose: g.
-        dimension: p of the vectors.
-        max_set_size: most speakers of a set.
-        least: vectors that a cluster must have before it is composed.
-
-    Attributes:
-        sets: of cluster ids, those that are compared with.
-
-    Raises:
-        ValueError: g cannot be applied to vectors of this dimension.
+    A cluster is composed once it has `least` vectors. `sets` are those that are compared with.
     """
 
     def __init__(self, compose: Compose | None, dimension: int, max_set_size: int, least: int):
@@ -63,7 +53,7 @@ class LinkCompositions:
             for size in range(2, min(self._max_set_size, len(known)) + 1)
             for chosen in combinations(known, size)
         ]
-        before = {chosen: place for chosen, place in zip(self.sets, self._places, strict=True)}
+        before = dict(zip(self.sets, self._places, strict=True))
         places = np.zeros((len(sets), self._places.shape[1]))
         stale = []
         for i, chosen in enumerate(sets):

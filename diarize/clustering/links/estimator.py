@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize.clustering.base import Clusterer, SpeakerBounds
-from diarize.clustering.checks import Rows, check_composition, check_integer, check_rows
-from diarize.clustering.links.graph import LinkGraph, Unit
-from diarize.clustering.links.settlement import Settlement, settle, single_out
+from diarize.clustering.checks import Rows, check_integer, check_rows
+from diarize.clustering.links.graph import Unit
+from diarize.clustering.links.settlement import settle, single_out
 from diarize.clustering.links.stream import LinkStream
 from diarize.clustering.links.thresholds import Thresholds
 from diarize.sets import SpeakerSets, to_sphere
@@ -101,9 +101,9 @@ class Links(Clusterer):
 
     def live_clusters(self) -> list[LiveCluster]:
         """The clusters as they are now, by id."""
-        graph = self._graph
-        if graph is None:
+        if not hasattr(self, "_stream"):
             return []
+        graph = self._stream.graph
         return [
             LiveCluster(cluster, graph.sizes[cluster], to_sphere(graph.totals[cluster]))
             for cluster in sorted(graph.sizes)
@@ -111,13 +111,8 @@ class Links(Clusterer):
 
     def replaced_ids(self) -> dict[int, int]:
         """Of every id whose cluster was taken in by another, the id of that one."""
-        graph = self._graph
-        replaced = [] if graph is None else graph.replaced
+        replaced = self._stream.graph.replaced if hasattr(self, "_stream") else []
         return {gone: stays for gone, stays in enumerate(replaced) if gone != stays}
-
-    @property
-    def _graph(self) -> LinkGraph | None:
-        return self._stream.graph if hasattr(self, "_stream") else None
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -127,7 +122,6 @@ class Links(Clusterer):
     def _begin(self, dimension: int) -> LinkStream:
         """An empty stream with the present options."""
         self._check_options()
-        check_composition(self.max_set_size, self.compose)
         self.n_features_in_ = dimension
         return LinkStream(
             Thresholds(self.T_c, self.T_s, self.T_p),
@@ -136,16 +130,6 @@ class Links(Clusterer):
             max_set_size=self.max_set_size,
             min_size=self.min_size,
             max_subclusters=self.max_subclusters,
-        )
-
-    def _settle(self, graph: LinkGraph, low: int = 1, high: int | None = None) -> Settlement:
-        return settle(
-            graph,
-            compose=self.compose,
-            max_set_size=self.max_set_size,
-            min_size=self.min_size,
-            low=low,
-            high=high,
         )
 
     def _fit(
@@ -160,7 +144,14 @@ class Links(Clusterer):
         for x in unit_rows(rows):
             places.append(stream.push(x))
             self.answers_.append(stream.answer(places[-1]))
-        settlement = self._settle(stream.graph, bounds.low, bounds.high)
+        settlement = settle(
+            stream.graph,
+            compose=self.compose,
+            max_set_size=self.max_set_size,
+            min_size=self.min_size,
+            low=bounds.low,
+            high=bounds.high,
+        )
         members = {place: settlement.speakers_at(place, stream.graph) for place in set(places)}
         membership = np.zeros((n, len(settlement.centroids)), dtype=bool)
         for row, place in zip(membership, places, strict=True):

@@ -32,35 +32,24 @@ class LinkGraph:
     answered by it from then on (`current`). Of a cluster that falls apart, the part with more
     vectors keeps the id, the other gets a new one. At a tie the part with the oldest subcluster
     counts as the larger.
-
-    Attributes:
-        thresholds: T_c, T_s and T_p.
-        sums: of the vectors of each slot's subcluster.
-        centroids: these, brought to the sphere.
-        counts: how many vectors a subcluster has; 0 where a slot is free.
-        owners: id of the cluster that it belongs to; `FREE` where a slot is free.
-        serials: its serial number.
-        edges: of each slot, the slots at the other ends of its edges.
-        free: slots that are free, the next one to be used at the end.
-        merged: of each serial number, that of the subcluster which took it in, or its own.
-        replaced: of each id, that of the cluster which took it in, or its own.
-        totals: of each living id, the sum of its vectors.
-        sizes: of each living id, the number of its vectors.
-        changes: of each living id, how often the sum has changed.
     """
 
     def __init__(self, thresholds: Thresholds, dimension: int) -> None:
         self.thresholds = thresholds
+        # Of the subcluster in each slot: the sum of its vectors, alone and brought to the sphere,
+        # their number, its cluster's id, its serial number, the slots at other ends of its edges.
         self.sums = np.zeros((FIRST_SLOTS, dimension))
         self.centroids = np.zeros((FIRST_SLOTS, dimension))
         self.counts = np.zeros(FIRST_SLOTS, dtype=np.int64)
         self.owners = np.full(FIRST_SLOTS, FREE, dtype=np.int64)
         self.serials = np.full(FIRST_SLOTS, FREE, dtype=np.int64)
         self.edges: list[set[int]] = [set() for _ in range(FIRST_SLOTS)]
-        self.free: list[int] = []
+        self.free: list[int] = []  # slots, the next one to be used at the end
         self.used = 0  # slots below this number have been used
+        # Of each serial number and each id: the one that took it in, or itself.
         self.merged: list[int] = []
         self.replaced: list[int] = []
+        # Of each living id: sum and number of its vectors, and how often the sum has changed.
         self.totals: dict[int, Unit] = {}
         self.sizes: dict[int, int] = {}
         self.changes: dict[int, int] = {}
@@ -87,10 +76,7 @@ class LinkGraph:
         """Add a vector to a subcluster; the slot that it is in after all consequences."""
         self.sums[slot] += x
         self.counts[slot] += 1
-        owner = int(self.owners[slot])
-        self.totals[owner] = self.totals[owner] + x
-        self.sizes[owner] += 1
-        self.changes[owner] += 1
+        self._grow(int(self.owners[slot]), x)
         self._place(slot)
         return self._settle(slot)
 
@@ -106,21 +92,15 @@ class LinkGraph:
             self._own([slot], self._new_id())
         else:
             self._connect(slot, neighbour)
-            owner = int(self.owners[neighbour])
-            self.owners[slot] = owner
-            self.totals[owner] = self.totals[owner] + x
-            self.sizes[owner] += 1
-            self.changes[owner] += 1
+            self.owners[slot] = self.owners[neighbour]
+            self._grow(int(self.owners[slot]), x)
         return slot
 
     def absorb_lightest(self, spared: int) -> int:
-        """Merge the subcluster of fewest vectors into its nearest, to make room.
-
-        Args:
-            spared: a slot that is not looked at; of the others, the oldest of equals is taken.
+        """Merge the subcluster of fewest vectors, the oldest of equals, into its nearest.
 
         Returns:
-            The slot where the spared subcluster is after all consequences.
+            The slot where a subcluster that is not looked at is after all consequences.
         """
         serial = int(self.serials[spared])
         slots = self.slots
@@ -268,6 +248,12 @@ class LinkGraph:
         self.sizes[cluster] = int(self.counts[slots].sum())
         self.changes[cluster] = self.changes.get(cluster, 0) + 1
 
+    def _grow(self, cluster: int, x: Unit) -> None:
+        """A vector came to a cluster."""
+        self.totals[cluster] = self.totals[cluster] + x
+        self.sizes[cluster] += 1
+        self.changes[cluster] += 1
+
     def _new_id(self) -> int:
         self.replaced.append(len(self.replaced))
         return len(self.replaced) - 1
@@ -291,15 +277,11 @@ class LinkGraph:
         if self.free:
             return self.free.pop()
         if self.used == len(self.counts):
-            self._double()
+            more = len(self.counts)
+            for name in ("sums", "centroids", "counts", "owners", "serials"):
+                values = getattr(self, name)
+                empty = np.full_like(values, FREE if name in ("owners", "serials") else 0)
+                setattr(self, name, np.concatenate([values, empty]))
+            self.edges += [set() for _ in range(more)]
         self.used += 1
         return self.used - 1
-
-    def _double(self) -> None:
-        more = len(self.counts)
-        self.sums = np.concatenate([self.sums, np.zeros_like(self.sums)])
-        self.centroids = np.concatenate([self.centroids, np.zeros_like(self.centroids)])
-        self.counts = np.concatenate([self.counts, np.zeros_like(self.counts)])
-        self.owners = np.concatenate([self.owners, np.full(more, FREE)])
-        self.serials = np.concatenate([self.serials, np.full(more, FREE)])
-        self.edges += [set() for _ in range(more)]

@@ -5,6 +5,7 @@ Answers that were given at once cannot be changed; these are what they would be 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -21,19 +22,12 @@ from diarize.sets import to_sphere
 
 @dataclass(frozen=True)
 class Settlement:
-    """Speakers, and which of them each cluster and each subcluster stands for.
+    """Speakers, and which of them each cluster and each subcluster stands for."""
 
-    Attributes:
-        centroids: of the k speakers, unit vectors.
-        clusters: of each living id, its speakers.
-        slots: of each slot that is in use, its speakers.
-        max_set_size: most speakers of a place.
-    """
-
-    centroids: Float64[np.ndarray, "k p"]
-    clusters: dict[int, tuple[int, ...]]
-    slots: dict[int, tuple[int, ...]]
-    max_set_size: int
+    centroids: Float64[np.ndarray, "k p"]  # unit vectors
+    clusters: dict[int, tuple[int, ...]]  # of each living id
+    slots: dict[int, tuple[int, ...]]  # of each slot that is in use
+    max_set_size: int  # most speakers of a place
 
     def speakers_at(self, place: Place, graph: LinkGraph) -> tuple[int, ...]:
         """Whom a place stands for; of more than `max_set_size`, those who came first."""
@@ -49,8 +43,8 @@ def settle(
     compose: Compose | None,
     max_set_size: int,
     min_size: int,
-    low: int = 1,
-    high: int | None = None,
+    low: int,
+    high: int,
 ) -> Settlement:
     """Decide on the speakers.
 
@@ -65,7 +59,7 @@ def settle(
         max_set_size: most speakers that a cluster stands for.
         min_size: of a speaker.
         low: least speakers; there are fewer where there are not as many subclusters.
-        high: most speakers; None: as many as are found.
+        high: most speakers.
     """
     ids = sorted(graph.sizes, key=lambda cluster: (-graph.sizes[cluster], cluster))
     n_large = sum(graph.sizes[cluster] >= min_size for cluster in ids) or len(ids)
@@ -74,8 +68,10 @@ def settle(
     parts = [np.flatnonzero(owners == cluster) for cluster in large]
     if len(large) < low:
         parts = _come_apart(graph, parts, low - len(large))
-    elif high is not None and len(large) > high:
-        parts = _merge(graph, parts, high)
+    elif len(large) > high:
+        sums = np.stack([graph.sums[slots].sum(axis=0) for slots in parts])
+        counts = np.array([graph.counts[slots].sum() for slots in parts])
+        parts = _merged(parts, islice(ward_merges(sums, counts), len(parts) - high))
     parts.sort(key=lambda slots: int(graph.serials[slots].min()))
     sums = np.stack([graph.sums[slots].sum(axis=0) for slots in parts])
     centroids = to_sphere(sums)
@@ -113,14 +109,12 @@ def _sets_of_largest(sizes: Int64[np.ndarray, " k"], max_set_size: int) -> Bool[
     return np.concatenate([np.eye(k, dtype=bool), several])
 
 
-def _merge(graph: LinkGraph, parts: list[np.ndarray], k: int) -> list[np.ndarray]:
-    """Merge clusters until there are k."""
-    sums = np.stack([graph.sums[slots].sum(axis=0) for slots in parts])
-    counts = np.array([graph.counts[slots].sum() for slots in parts])
-    for a, b, _ in islice(ward_merges(sums, counts), len(parts) - k):
-        parts[a] = np.concatenate([parts[a], parts[b]])
-        parts[b] = parts[b][:0]
-    return [slots for slots in parts if len(slots)]
+def _merged(groups: list[np.ndarray], merges: Iterable[tuple[int, int, float]]) -> list[np.ndarray]:
+    """The groups after these merges, in which the first stays and the second goes."""
+    for stays, goes, _ in merges:
+        groups[stays] = np.concatenate([groups[stays], groups[goes]])
+        groups[goes] = groups[goes][:0]
+    return [group for group in groups if len(group)]
 
 
 def _come_apart(graph: LinkGraph, parts: list[np.ndarray], missing: int) -> list[np.ndarray]:
@@ -140,11 +134,9 @@ def _come_apart(graph: LinkGraph, parts: list[np.ndarray], missing: int) -> list
         undone[part] += 1
     found = []
     for slots, tree, n_undone in zip(parts, trees, undone, strict=True):
-        groups = [slots[i : i + 1] for i in range(len(slots))]
-        for a, b, _ in tree[: len(tree) - n_undone]:
-            groups[a] = np.concatenate([groups[a], groups[b]])
-            groups[b] = groups[b][:0]
-        found += [group for group in groups if len(group)]
+        found += _merged(
+            [slots[i : i + 1] for i in range(len(slots))], tree[: len(tree) - n_undone]
+        )
     return found
 
 

@@ -25,13 +25,7 @@ class LinkStream:
     It is then answered by a set and leaves no trace: neither a false cluster, nor a centroid that
     is drawn to the other speaker.
 
-    Args:
-        thresholds: T_c, T_s and T_p.
-        dimension: p of the vectors.
-        compose: g; not used where `max_set_size` is 1.
-        max_set_size: most clusters of one vector.
-        min_size: vectors that a cluster must have before it is composed.
-        max_subclusters: to make room for more, the smallest is merged into its nearest.
+    The options are those of `Links`; g is not used where `max_set_size` is 1.
     """
 
     def __init__(
@@ -45,11 +39,9 @@ class LinkStream:
         max_subclusters: int,
     ) -> None:
         self.graph = LinkGraph(thresholds, dimension)
-        self.compositions = (
-            LinkCompositions(compose, dimension, max_set_size, min_size)
-            if max_set_size > 1
-            else None
-        )
+        self.compositions = None
+        if max_set_size > 1:
+            self.compositions = LinkCompositions(compose, dimension, max_set_size, min_size)
         self.max_subclusters = max_subclusters
 
     def push(self, x: Unit) -> Place:

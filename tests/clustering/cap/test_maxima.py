@@ -88,10 +88,3 @@ def test_scores_made_on_the_fly_are_those_that_are_kept(d, budget, monkeypatch):
     for _ in range(2):
         for one, other in zip(kept.maxima(delta), made.maxima(delta), strict=True):
             assert np.allclose(one, other, atol=1e-6)
-
-
-def test_vectors_are_kept_where_they_fit():
-    made = CompositionScores(world(30, p=2), 2, 80_000)
-    assert not made.stored
-    assert made._vectors is not None
-    assert made._scores.nbytes + sum(v.nbytes for v in made._vectors) <= 80_000

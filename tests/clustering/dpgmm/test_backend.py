@@ -11,45 +11,29 @@ from diarize.clustering.dpgmm.backend import AXES, reduce_rows
 from ...making import unit_mean
 
 
-def world(n=240, k=3, p=16):
-    generator = np.random.default_rng(0)
-    basis = np.linalg.qr(generator.normal(size=(p, p)))[0][:k]
-    pairs = [(0, 1), (1, 2), (0, 2)]
-    lists = [[i % k] if i % 2 else list(pairs[i // 2 % 3]) for i in range(n)]
-    membership = np.array([[j in s for j in range(k)] for s in lists])
-    rows = membership @ basis
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    rows += 0.1 * generator.normal(size=rows.shape) / np.sqrt(p)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True), lists
-
-
-def same(model, lists):
-    found = model.sets_.subsumption()
-    truth = [[set(a) >= set(b) for b in lists] for a in lists]
-    return np.array_equal(found, truth)
+@pytest.fixture
+def world(make_world):
+    return make_world(n=240, k=3, share=0.5, noise=0.1)
 
 
 @pytest.mark.parametrize("params", [{"log_alpha": 0.0}, {"n_speakers": 3}])
-def test_clusters_that_others_compose_become_sets(params):
-    rows, lists = world()
-    model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=40, **params).fit(rows)
+def test_clusters_that_others_compose_become_sets(world, params):
+    model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=40, **params).fit(world.rows)
     assert model.n_speakers_ == 3 and model.n_clusters_ >= 3
     assert model.log_posterior_.shape == (40,)
     if "log_alpha" in params:
-        assert same(model, lists)
+        assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
 
 
-def test_bounds_merge_and_split():
-    rows, _ = world()
+def test_bounds_merge_and_split(world):
     for k in (1, 2, 5, 9):
-        model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=20, n_speakers=k).fit(rows)
-        assert model.n_speakers_ == k
+        model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=20, n_speakers=k)
+        assert model.fit(world.rows).n_speakers_ == k
 
 
-def test_without_composition_clusters_are_speakers():
-    rows, lists = world()
-    model = make("dpgmm", max_set_size=1, random_state=0, n_iter=40, log_alpha=0.0).fit(rows)
-    assert model.n_speakers_ == model.n_clusters_ == len({tuple(s) for s in lists})
+def test_without_composition_clusters_are_speakers(world):
+    model = make("dpgmm", max_set_size=1, random_state=0, n_iter=40, log_alpha=0.0).fit(world.rows)
+    assert model.n_speakers_ == model.n_clusters_ == len(world.truth.distinct()[0])
 
 
 @pytest.mark.parametrize(("n", "p"), [(40, 5), (40, 50), (6, 50), (1, 3), (1, 300)])

@@ -16,7 +16,7 @@ from diarize.clustering.dpgmm.moves import (
     split_ratio_of_gain,
 )
 from diarize.clustering.dpgmm.niw import NIW, Gaussians, cholesky
-from diarize.clustering.dpgmm.statistics import Features, blocks
+from diarize.clustering.dpgmm.statistics import Features
 
 
 def some_prior(D, full, seed=0):
@@ -74,15 +74,6 @@ def test_marginal_likelihood_is_an_integral():
     integral, _ = dblquad(joint, 1e-3, 40, -8, 8)
     assert np.log(integral) == pytest.approx(
         float(prior.log_marginal(statistics(x[:, None], True))), abs=1e-3
-    )
-
-
-def test_one_dimension_is_full_and_diagonal_alike():
-    x = np.random.default_rng(3).normal(size=(5, 1))
-    full = NIW(np.zeros(1), 0.5, np.array([[2.0]]), 3.0)
-    diagonal = NIW(np.zeros(1), 0.5, np.array([2.0]), 3.0)
-    assert full.log_marginal(statistics(x, True)) == pytest.approx(
-        float(diagonal.log_marginal(statistics(x, False)))
     )
 
 
@@ -150,22 +141,6 @@ def test_rounding_does_not_end_a_decomposition():
     assert np.allclose(root @ root.T, nearly, atol=1e-12)
 
 
-@pytest.mark.parametrize("D", [1, 2, 5])
-@pytest.mark.parametrize("full", [True, False])
-def test_sums_of_features_are_the_statistics(D, full):
-    x = np.random.default_rng(0).normal(size=(30, D))
-    features = Features(D, full)
-    phi = features.of(torch.from_numpy(x)).numpy()
-    assert phi.shape == (30, features.size)
-    seen = features.statistics(phi.sum(axis=0))
-    assert seen.counts == 30
-    assert np.allclose(seen.sums, x.sum(axis=0))
-    assert np.allclose(seen.squares, x.T @ x if full else (x**2).sum(axis=0))
-    half = features.statistics(np.stack([phi[:10].sum(axis=0), phi[10:].sum(axis=0)]))
-    both = half[0] + half[1]
-    assert np.allclose(both.squares, seen.squares) and both.counts == 30
-
-
 @pytest.mark.parametrize("full", [True, False])
 def test_densities_are_linear_in_the_features(full):
     generator = np.random.default_rng(1)
@@ -179,13 +154,6 @@ def test_densities_are_linear_in_the_features(full):
         covariance = gaussians.covariances[k] if full else np.diag(gaussians.covariances[k])
         expected = multivariate_normal(gaussians.means[k], covariance).logpdf(x)
         assert np.allclose(found[:, k], expected)
-
-
-def test_blocks_cover_all_rows():
-    for n in (0, 1, 7, 100):
-        for rows in (None, 1, 3, 100):
-            covered = [i for block in blocks(n, 5, rows) for i in range(n)[block]]
-            assert covered == list(range(n))
 
 
 ALPHA = 0.7

@@ -8,7 +8,7 @@ import torch
 
 from diarize.clustering.dpgmm.moves import log_joint
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.partitions import Counted, Tree, joined, to_mode
+from diarize.clustering.dpgmm.partitions import Counted, first_partition, joined, to_mode
 from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import means_start, random_start
 
@@ -16,7 +16,7 @@ from diarize.clustering.dpgmm.starts import means_start, random_start
 def begun(x, start=means_start):
     passes = Passes(torch.from_numpy(x), True)
     prior = NIW.from_data(x)
-    return Tree(passes, prior, 1.0, start, np.random.default_rng(0)).partition().numpy()
+    return first_partition(passes, prior, 1.0, start, np.random.default_rng(0)).numpy()
 
 
 def joint(x, labels):

@@ -15,25 +15,6 @@ def passes_of(n=50, D=2, block_rows=None):
     return Passes(torch.from_numpy(np.random.default_rng(0).normal(size=(n, D))), True, block_rows)
 
 
-@pytest.mark.parametrize("block_rows", [None, 7])
-def test_sums_are_those_of_the_members(block_rows):
-    passes = passes_of(block_rows=block_rows)
-    phi = passes.features.of(passes.rows).numpy()
-    codes = np.random.default_rng(1).integers(0, 3, 50)
-    sums = passes.sums(torch.from_numpy(codes), 3)
-    assert np.allclose(sums, [phi[codes == k].sum(axis=0) for k in range(3)])
-    members = np.flatnonzero(codes)
-    some = passes.sums(torch.from_numpy(codes[members] - 1), 2, torch.from_numpy(members))
-    assert np.allclose(some, sums[1:])
-
-
-def test_the_likeliest_cluster_has_the_highest_score():
-    passes = passes_of(block_rows=9)
-    weights = np.random.default_rng(2).normal(size=(4, passes.features.size))
-    scores = passes.features.of(passes.rows).numpy() @ weights.T
-    assert np.array_equal(passes.likeliest(weights), scores.argmax(axis=1))
-
-
 def test_labels_are_drawn_as_often_as_they_are_probable():
     n = 4000
     passes = Passes(torch.full((n, 1), 0.5, dtype=torch.float64), True)

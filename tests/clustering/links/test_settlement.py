@@ -21,7 +21,7 @@ def make_graph(centers: np.ndarray, sizes: list[int], joined: bool = False) -> L
 
 
 def finish(graph: LinkGraph, **options) -> Settlement:
-    given = {"compose": unit_mean, "max_set_size": 2, "min_size": 4, **options}
+    given = {"compose": unit_mean, "max_set_size": 2, "min_size": 4, "low": 1, "high": 9, **options}
     return settle(graph, **given)
 
 
