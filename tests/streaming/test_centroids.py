@@ -128,11 +128,11 @@ def test_options_that_cannot_be_used(options: dict, reason: str) -> None:
         CentroidOptions(**options)
 
 
-def told(*found: tuple[int, ...]) -> tuple[np.ndarray, SpeakerSets, np.ndarray]:
+def told(*found: tuple[int, ...], n: int = 40) -> tuple[np.ndarray, SpeakerSets, np.ndarray]:
     """A review: windows of the people on these axes, whom each holds, and where they lie."""
     axes = sorted({axis for axis in sum(found, ())})
-    rows = np.concatenate([around(axis, n=10) for group in found for axis in group])
-    held = np.repeat([i for i, group in enumerate(found) for _ in group], 10)
+    rows = np.concatenate([around(axis, n=n) for group in found for axis in group])
+    held = np.repeat([i for i, group in enumerate(found) for _ in group], n)
     sets = SpeakerSets(np.eye(len(found), dtype=bool)[held])
     places = [np.eye(P)[list(group)].sum(axis=0) for group in found]
     assert len(axes) == sum(map(len, found))
@@ -144,6 +144,8 @@ def test_a_review_says_who_is_one_and_who_is_new() -> None:
     for axis in (40, 41, 42):
         made.take(around(axis, n=20, seed=axis))
     assert made.heard().ids == (0, 1, 2)
+    made.learn(*told((40, 41), n=10), after=made.taken)
+    assert made.heard().ids == (0, 1, 2)  # of so little sound nobody goes
     made.learn(*told((40, 41)), after=made.taken)
     # The name stays that was first, and so does who is not among these windows.
     assert made.heard().ids == (0, 2) and made.became == {1: 0}
