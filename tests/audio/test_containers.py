@@ -129,7 +129,8 @@ def test_a_caf_file_that_was_cut_off_is_refused(subtype: str) -> None:
     made = io.BytesIO()
     soundfile.write(made, sweep(6.0), RATE, format="CAF", subtype=subtype)
     data = made.getvalue()[: len(made.getvalue()) // 2]
-    with pytest.raises(Damaged, match=r"up to [23]\.\d s of 6\.0 s "):
+    # Old releases of PyAV count whole packets.
+    with pytest.raises(Damaged, match=r"up to [23]\.\d s of 6\.[01] s "):
         read(io.BytesIO(data))
     assert len(read(io.BytesIO(data), end=2.0)) == 2 * SAMPLE_RATE
 
