@@ -147,6 +147,7 @@ def test_what_is_said_live_waits_for_no_pass(
 
     now = [1000.0]
     monkeypatch.setattr(Settler, "settle", slow)
+    monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)  # nor for a look back
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: now[0])
     diarizer = StreamingDiarizer(RATE, latency=2.0, refine=5.0)
     long = np.tile(sound, 2)

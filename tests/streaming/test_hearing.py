@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.activity import NetworkActivity, SileroActivity, VoiceCounts
+from diarize.activity import NetworkActivity, SileroActivity
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.audio import SAMPLE_RATE, open_recording
@@ -64,7 +64,7 @@ def test_regions_are_those_of_a_recording_with_these_counts() -> None:
             live._answer(part, np.ones(len(part), np.float32))
         live.regions.finish(seconds)
         found = np.array([(region.start, region.end) for region in live.regions.found])
-        expected = options.regions(VoiceCounts(0.0, counts), seconds)
+        expected = options.heard(0.0, counts, seconds).regions
         assert found.reshape(-1, 2) == pytest.approx(expected)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.activity import NetworkActivity, SileroActivity, VoiceCounts
+from diarize.activity import NetworkActivity, SileroActivity
 from diarize.activity.counts import INSTANT
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY
 from diarize.streaming.speech import Region, Regions
@@ -54,8 +54,8 @@ def test_the_regions_are_those_of_a_whole_recording(options: Options, answers: l
     regions.finish(duration)
     speech = np.array(answers, np.float32)
     if isinstance(options, NetworkActivity):
-        voices = VoiceCounts(0.0, np.stack([1 - speech, speech, 0 * speech, 0 * speech], axis=1))
-        expected = options.regions(voices, duration)
+        counts = np.stack([1 - speech, speech, 0 * speech, 0 * speech], axis=1)
+        expected = options.heard(0.0, counts, duration).regions
     else:
         expected = options.regions(speech, round(duration * 16_000))
     found = np.array([(r.start, r.end) for r in regions.found]).reshape(-1, 2)
