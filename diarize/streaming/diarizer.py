@@ -214,6 +214,8 @@ class StreamingDiarizer:
             said += self._hear(piece)
         rest = self._intake.take(self._intake.waiting)
         self._ended = True
+        if self._reviews is not None:
+            self._reviews.end()
         assert rest is not None
         self._listen(rest)
         with one_thread():

@@ -7,10 +7,12 @@ heard whenever that has grown by half, which costs three times the last look in 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
+from weakref import WeakSet
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -22,6 +24,7 @@ GROWTH = 1.5  # how many times as many there are at the next one
 LAST = 2400  # of them that a review looks at, twenty minutes of speech
 DELAY = 1.0  # seconds of sound that a review is given
 LEAST = 0.2  # seconds that one which is wanted may be waited for
+STREAMS = os.cpu_count() or 1  # at once, with more of which none is reviewed: cores are for speech
 
 Look = Callable[[int, bool], "Future[Any]"]
 
@@ -64,10 +67,17 @@ class Reviews:
             vectors and a fitted clustering.
     """
 
+    going_on: ClassVar[WeakSet[Reviews]] = WeakSet()  # of all streams
+
     def __init__(self, live: Reviewed, look: Look) -> None:
         self._live, self._look = live, look
         self._next = FIRST
         self._now: Review | None = None
+        self.going_on.add(self)
+
+    def end(self) -> None:
+        """The stream has ended."""
+        self.going_on.discard(self)
 
     def go_on(self, heard: float, n_windows: int, narrow: bool, patience: float) -> None:
         """Begin a review that is due, and learn from one that is done.
@@ -81,7 +91,7 @@ class Reviews:
                 on how fast the machine is only where that is too slow.
         """
         if self._now is None:
-            if n_windows >= self._next:
+            if n_windows >= self._next and len(self.going_on) <= STREAMS:
                 self._next = min(int(np.ceil(n_windows * GROWTH)), n_windows + LAST // 2)
                 result = self._look(LAST, narrow)
                 self._now = Review(result, heard + DELAY, self._live.taken, LEAST)

@@ -13,6 +13,7 @@ import pytest
 def reviews_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said depends on nothing but the sound, also on a machine that is too slow."""
     monkeypatch.setattr("diarize.streaming.review.LEAST", 60.0)
+    monkeypatch.setattr("diarize.streaming.review.STREAMS", 1000)
 
 
 @pytest.fixture

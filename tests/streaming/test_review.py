@@ -68,3 +68,19 @@ def test_a_review_that_is_late_is_learnt_when_it_is_done(monkeypatch: pytest.Mon
     result.set_result(("rows", SimpleNamespace(sets_="sets", centroids_="centroids")))
     reviews.go_on(7.0, 100, False, patience=0.0)
     assert live.learnt == [("rows", "sets", "centroids", 0)]
+
+
+def test_of_more_streams_than_cores_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[int] = []
+
+    def look(n_windows: int, _narrow: bool) -> Future[Any]:
+        began.append(n_windows)
+        return Future()
+
+    streams = [Reviews(Live(), look) for _ in range(3)]
+    monkeypatch.setattr(module, "STREAMS", len(Reviews.going_on) - 1)
+    streams[0].go_on(10.0, 100, False, patience=0.0)
+    assert not began
+    streams[2].end()
+    streams[0].go_on(11.0, 100, False, patience=0.0)
+    assert len(began) == 1
