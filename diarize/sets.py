@@ -164,6 +164,10 @@ class SpeakerSets:
         missing = (~self.membership).astype(np.float32) @ self.membership.T.astype(np.float32)
         return missing == 0
 
+    def shared_rows(self, other: SpeakerSets) -> Int64[np.ndarray, "k1 k2"]:
+        """How many rows each speaker shares with each one of `other`."""
+        return self.membership.T.astype(np.int64) @ other.membership.astype(np.int64)
+
     def matched(self, other: SpeakerSets) -> dict[int, int]:
         """Which speaker of `other` each one is: one to one, such that they share most rows.
 
@@ -171,7 +175,7 @@ class SpeakerSets:
         """
         from scipy.optimize import linear_sum_assignment
 
-        shared = self.membership.T.astype(np.int64) @ other.membership.astype(np.int64)  # (k1, k2)
+        shared = self.shared_rows(other)
         pairs = zip(*linear_sum_assignment(-shared), strict=True)
         return {int(own): int(theirs) for own, theirs in pairs if shared[own, theirs]}
 

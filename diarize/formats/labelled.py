@@ -22,16 +22,18 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
         InputError: turns without a recording, or with several, or not of it.
     """
     found = []
-    for file in (f for d in folders for f in sorted(d.iterdir()) if f.suffix == ".rttm"):
-        beside = [path for path in recordings_in(file.parent) if path.stem == file.stem]
-        if len(beside) != 1:
-            many = f"{len(beside)} recordings" if beside else "no recording"
-            raise InputError(f"{file}: {many} of this name beside it")
-        recording = open_recording(beside[0])
-        turns = load_annotations(file)
-        if recording.uri not in turns and len(turns) != 1:
-            raise InputError(f"{file}: no turns of {recording.uri}")
-        found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
+    for folder in folders:
+        here = recordings_in(folder)
+        for file in (path for path in sorted(folder.iterdir()) if path.suffix == ".rttm"):
+            beside = [path for path in here if path.stem == file.stem]
+            if len(beside) != 1:
+                many = f"{len(beside)} recordings" if beside else "no recording"
+                raise InputError(f"{file}: {many} of this name beside it")
+            recording = open_recording(beside[0])
+            turns = load_annotations(file)
+            if recording.uri not in turns and len(turns) != 1:
+                raise InputError(f"{file}: no turns of {recording.uri}")
+            found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
     return found
 
 

@@ -125,7 +125,7 @@ class LiveCentroids:
         costs = self._costs(self._composer(k)(self._centroids[None]), rows)[0]  # (n, m)
         before = SpeakerSets(self._composer(k).sets[costs.argmin(axis=1)])
         known = before.matched(sets)
-        shared = before.membership.T.astype(int) @ sets.membership.astype(int)  # (known, found)
+        shared = before.shared_rows(sets)  # (known, found)
         number = {found: self._ids[old] for old, found in known.items()}
         ids = [number.get(found, self._born + found) for found in range(len(centroids))]
         self._born += len(centroids)

@@ -134,9 +134,9 @@ class Hindsight:
         begin = self._settled_until
         self._narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
-        heard = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
+        cells, fine, voices = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
-        self._pass = self._submit(self._settle, coarse, *heard[:2], begin, until, heard[2])
+        self._pass = self._submit(self._settle, coarse, cells, fine, begin, until, voices)
 
     def _settle(self, *heard: Any) -> list[Stretch]:
         with PASSES:

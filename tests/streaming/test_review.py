@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import diarize.streaming.review as module
+from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.review import DELAY, FIRST, GROWTH, Reviews
 
 
-class Live:
+class Live(LiveCentroids):
     def __init__(self) -> None:
         self.taken = 0
         self.learnt: list[tuple[Any, ...]] = []
