@@ -119,9 +119,9 @@ class StreamingDiarizer:
         fine = known.fine_step
         self._activity = hear_live(activity or NetworkActivity(), easily - fine, at_most - fine)
         self._timing = plan(latency, delay, self._activity.slowness + fine)
-        self._windows = LiveWindows(self._model, self._timing.delay)
         most = n_speakers or max_speakers
         self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
+        self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
         self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
         self._hindsight = Hindsight(
             refine_backend,
@@ -263,7 +263,7 @@ class StreamingDiarizer:
             self._windows.push(piece)
             heard = self._heard / SAMPLE_RATE
             due = heard - self._timing.delay
-            said = self._say(due + self._timing.piece if self.decided < due else self.decided)
+            said = self._say(due + len(piece) / SAMPLE_RATE if self.decided < due else self.decided)
         # Sound that came faster than it is spoken, as from a file, is not late by waiting.
         ahead = max(0.0, heard - (monotonic() - self._began))
         if self._reviews is not None:

@@ -11,7 +11,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 
 MARGIN = 0.1  # seconds for the computing itself
-HOPS = 8  # into which a latency is divided, or more: work is done once in each
+HOPS = 5.5  # into which a latency is divided, or more: work is done once in each
 MOST_CHUNKS = 16  # in one of them, 0.5 s
 LONGEST = 60.0  # seconds
 
@@ -24,12 +24,10 @@ class Timing:
         hop: samples at 16 kHz that are worked on at a time.
         delay: seconds after which a stretch of sound must be decided on, counted when a hop is
             done: the next hop would be too late.
-        piece: seconds that are said at a time, at least.
     """
 
     hop: int
     delay: float
-    piece: float
 
 
 def time_to_hear(latency: float, resampling: float) -> tuple[float, float]:
@@ -65,7 +63,7 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
         )
     hop = min(MOST_CHUNKS, chunks) * CHUNK
     delay = bounded - hop / SAMPLE_RATE - resampling - MARGIN
-    return Timing(hop, delay, max(latency / 4, hop / SAMPLE_RATE))
+    return Timing(hop, delay)
 
 
 def _bounded(latency: float) -> float:

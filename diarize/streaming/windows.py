@@ -15,6 +15,8 @@ from diarize.streaming.speech import Region, Regions
 
 EPSILON = 1e-9  # seconds
 SHORTEST_CELL = 0.01  # seconds
+TOGETHER = 4  # windows that nobody waits for and that are embedded at once: a third of the time
+PATIENCE = 4.0  # seconds that one of them waits for others
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +72,14 @@ class Lane:
             return sure
         return min(sure, self._region.start + self._placed * self.step)
 
-    def ready(self, until: float, due: float) -> list[Cell]:
-        """Take out the cells whose windows have all their sound, or can wait no longer."""
+    def ready(self, until: float, due: float, least: int = 1) -> list[Cell]:
+        """Take out the cells whose windows have all their sound, or can wait no longer.
+
+        Args:
+            until: seconds of sound that there are.
+            due: cells that begin before this cannot wait.
+            least: how many there must be of those that can.
+        """
         n = 0
         for cell in self.waiting:
             middle = (cell.begin + cell.end) / 2
@@ -80,6 +88,8 @@ class Lane:
             if full > until and cell.begin >= due:
                 break
             n += 1
+        if n < least and n and self.waiting[0].begin >= due:
+            return []
         taken, self.waiting = self.waiting[:n], self.waiting[n:]
         return taken
 
@@ -156,14 +166,22 @@ class Embedded:
 
 
 class LiveWindows:
-    """Sound and regions of speech to vectors."""
+    """Sound and regions of speech to vectors.
 
-    def __init__(self, model: SpeakerEncoder, delay: float) -> None:
+    Args:
+        delay: seconds after which what can be decoded must be.
+        all_live: whether the windows that are clustered are wanted live as well; otherwise each
+            may wait for a few others, which costs less.
+    """
+
+    def __init__(self, model: SpeakerEncoder, delay: float, all_live: bool) -> None:
         known = model.knowledge
+        self._patience, self._least = (0.0, 1) if all_live else (PATIENCE, TOGETHER)
         self._model = model
         self._coarse = Lane(known.window, known.step, known=known.step / 2)
         self._fine = Lane(known.fine_window, known.fine_step, known=known.fine_step)
-        self._frames = Frames(delay + known.window + 2 * known.step + 1, model.rows)
+        held = delay + self._patience + known.window + 2 * known.step + 1
+        self._frames = Frames(held, model.rows)
 
     def push(self, samples: Float32[np.ndarray, "samples"]) -> None:
         """Take in the samples that follow those of the last call."""
@@ -182,7 +200,7 @@ class LiveWindows:
 
         Args:
             regions: of speech; those that are over, and have their cells, are taken out.
-            due: cells that begin before this cannot wait.
+            due: cells that begin before this, and are decoded, cannot wait.
 
         Returns:
             The windows that are clustered, and those that are decoded.
@@ -194,7 +212,8 @@ class LiveWindows:
             if not all([lane.place(region, regions.sure) for lane in lanes])
         ]
         until = self._frames.until
-        coarse, fine = (lane.ready(until, due) for lane in lanes)
+        coarse = self._coarse.ready(until, due - self._patience, self._least)
+        fine = self._fine.ready(until, due)
         windows = [self._coarse.window(cell, until) for cell in coarse]
         windows += [self._fine.window(cell, until) for cell in fine]
         vectors = embed(self._model, self._frames.cut(windows))
