@@ -157,7 +157,7 @@ class Diarizer:
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing = np.zeros((0, model.dim), np.float32)
-        self._estimator(model, narrow=False).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+        self._estimator(model).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
 
     def diarize(
         self,
@@ -278,10 +278,13 @@ class Diarizer:
         notes: list[str] = []
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            return self._estimator(model, embedded.narrow).fit(embedded.fine, truth), notes
+            return self._estimator(model).fit(embedded.fine, truth), notes
+
+        known = model.knowledge
+        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
 
         def fit(n_speakers: int | None) -> Any:
-            estimator = self._estimator(model, embedded.narrow, n_speakers)
+            estimator = self._estimator(model, n_speakers).set_params(scatter=scatter)
             if asked := estimator.ask_no_more_than(n):
                 holds = f"its {n} windows of speech hold at most {n}"
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
@@ -353,7 +356,7 @@ class Diarizer:
             number = probabilities(every, least, most)
         return within(every, least, most), number
 
-    def _estimator(self, model: SpeakerEncoder, narrow: bool, n_speakers: int | None = None) -> Any:
+    def _estimator(self, model: SpeakerEncoder, n_speakers: int | None = None) -> Any:
         return clustering.make(
             self.backend,
             n_speakers=n_speakers or self.n_speakers,
@@ -361,7 +364,7 @@ class Diarizer:
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
             compose=model.compose,
-            scatter=model.knowledge.scatter.within(narrow),
+            scatter=model.knowledge.scatter,
             random_state=self.seed,
             **self.params,
         )

@@ -69,9 +69,9 @@ class Scatter:
             raise ValueError(f"alike is a cosine, got {self.alike}")
 
     def denser(self, times: float) -> Scatter:
-        """As it is of windows of which so many times as many lie in the same time."""
+        """As it is of windows of which so many times as many lie in the same time; or fewer."""
         most = None if self.most_rows is None else round(self.most_rows * times)
-        rows = self.rows_per_observation * times
+        rows = max(1.0, self.rows_per_observation * times)
         return replace(self, rows_per_observation=rows, most_rows=most)
 
     def within(self, narrow: bool) -> Scatter:

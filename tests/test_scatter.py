@@ -37,3 +37,9 @@ def test_windows_that_lie_denser_say_as_much_in_the_same_time() -> None:
     assert denser.rows_per_observation == 7.5 and denser.most_rows == 1000
     assert (denser.variance, denser.dimension, denser.alike) == (0.4, 3.0, 0.8)
     assert Scatter(0.4, 3.0).denser(2.0).most_rows is None
+
+
+def test_windows_that_lie_far_apart_say_no_more_than_one_that_stands_alone() -> None:
+    known = Scatter(0.4, 3.0, rows_per_observation=3.0, most_rows=400)
+    assert known.denser(0.5).rows_per_observation == 1.5 and known.denser(0.5).most_rows == 200
+    assert known.denser(0.25).rows_per_observation == 1.0

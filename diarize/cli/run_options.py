@@ -80,7 +80,7 @@ class RunOptions:
         "Distance between two of these windows.",
         min=0.05,
         max=2.0,
-        show_default="that of the model, 0.5",
+        show_default="that of the model, 0.5; more in over half an hour of speech",
     )
     switch: float = seconds(
         0.1, "How long another set must clearly fit better to be worth a change of speakers."

@@ -12,8 +12,11 @@ from diarize.activity.counts import Heard, Hook, VoiceCounts
 from diarize.audio import Recording
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.embedding.encoders import identity
+from diarize.embedding.knowledge import Knowledge
 from diarize.embedding.windows import embed_windows, place_windows
 from diarize.storage.cache import Cache, cache_key
+
+CLUSTERED = 1800.0  # seconds of speech in which windows to cluster lie as near as the model has it
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Embedded:
     speech: Float64[np.ndarray, "m 2"]  # regions
     voices: VoiceCounts | None  # how many were heard; None: nobody listened for that
     windows: Float64[np.ndarray, "windows 2"]  # begin and end of those that are clustered
+    step: float  # from one of them to the next, at most
     coarse: Float32[np.ndarray, "windows p"]  # their vectors
     cells: Float64[np.ndarray, "n 2"]  # the time for which each window that is decoded speaks
     fine: Float32[np.ndarray, "n p"]  # vectors of these windows
@@ -59,13 +63,16 @@ def embed_heard(
         device: what it runs on.
         narrow: whether the recording has a narrow band.
         window: length of the windows that are clustered, seconds; None: that which suits the model.
-        step: distance between two of them, likewise.
+        step: distance between two of them, likewise; in more than half an hour of speech they lie
+            further apart, so that there are no more of them, but never beside each other with
+            speech between.
         cache: where vectors are kept by the content of the recording; None: nowhere.
         hook: told progress.
     """
     known = model.knowledge
     fine_grid = known.fine_window, known.fine_step
-    coarse, _ = place_windows(heard.regions, window or known.window, step or known.step)
+    step = step or apart(heard.regions, known)
+    coarse, _ = place_windows(heard.regions, window or known.window, step)
     fine, cells = place_windows(heard.regions, *fine_grid)
     unheard, unheard_cells = place_windows(beyond, *fine_grid)
     windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
@@ -85,6 +92,7 @@ def embed_heard(
         speech=heard.regions,
         voices=heard.voices,
         windows=coarse,
+        step=step,
         coarse=of_coarse,
         cells=cells,
         fine=of_fine,
@@ -93,3 +101,9 @@ def embed_heard(
         device=device,
         narrow=narrow,
     )
+
+
+def apart(speech: Float64[np.ndarray, "m 2"], known: Knowledge) -> float:
+    """How many seconds the windows that are clustered lie apart in so much speech."""
+    seconds = float(np.diff(speech).sum())
+    return min(known.window, known.step * max(1.0, seconds / CLUSTERED))
