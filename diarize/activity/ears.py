@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -177,64 +178,45 @@ class Answer(NamedTuple):
     said: Float32[np.ndarray, "n"]  # probability of speech by silero-vad alone
 
 
-class Ears:
-    """How many speak in sound that comes in pieces, brought to a common level before.
+class Context(NamedTuple):
+    """What the network hears with an answer, in steps of 40 ms."""
 
-    Args:
-        counter, span, before, after, rows: as of `SlidingCounter`.
-        share: of silero-vad's odds of speech.
-    """
+    span: int | None  # that are answered at a time; None: all whose look-ahead has come
+    before: int  # that are heard before them
+    after: int  # that are heard after them
+    rows: int = 1  # spans that are answered at once
 
-    def __init__(
-        self,
-        counter: VoiceCounter,
-        span: int | None,
-        before: int,
-        after: int,
-        rows: int = 1,
-        share: float = SHARE,
-    ) -> None:
+
+class Answers:
+    """The network's answers in one context, of sound at several levels."""
+
+    def __init__(self, counter: VoiceCounter, context: Context, share: float) -> None:
         self._share = share
-        self._gains = [np.float32(10 ** (level / 20)) for level in LEVELS]
-        self._silero = [SileroNetwork() for _ in LEVELS]
-        self._mel = [LogMelStream() for _ in LEVELS]
-        self._sliding = [SlidingCounter(counter, span, before, after, rows) for _ in LEVELS]
+        self._sliding = [SlidingCounter(counter, *context) for _ in LEVELS]
         self._said = np.zeros((len(LEVELS), 0), np.float32)  # by silero-vad, from `_first` on
         self._first = 0  # step of the first of these probabilities
         self._answered = 0  # steps
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Answer:
-        """Hear the chunks that follow those of the last call; answer as far as they allow."""
-        hear = partial(self._hear, np.clip(chunks, -1, 1))
-        # The steps of an LSTM are too small to share: a thread for each level in place of that.
-        if torch_threads() > 1:
-            with one_thread(), one_blas_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
-                each = list(pool.map(hear, range(len(LEVELS))))
-        else:
-            each = list(map(hear, range(len(LEVELS))))
-        said, heard = zip(*each, strict=True)
-        self._said = np.concatenate([self._said, np.stack(said)], axis=1)
-        return self._pooled(list(heard))
+    def hear(
+        self, level: int, frames: Float32[np.ndarray, "n 64"], said: Float32[np.ndarray, "chunks"]
+    ) -> Float32[np.ndarray, "answers 4"]:
+        """Take in what follows at one level; answer as far as it allows."""
+        return self._sliding[level].push(frames, said)
 
-    def _hear(
-        self, chunks: Float32[np.ndarray, "n 512"], level: int
-    ) -> tuple[Float32[np.ndarray, "n"], Float32[np.ndarray, "answers 4"]]:
-        """What silero-vad and the network say of them at one level."""
-        levelled = chunks * self._gains[level]
-        said = self._silero[level](levelled)
-        frames = self._mel[level].push(levelled.reshape(-1))
-        return said, self._sliding[level].push(frames, said)
+    def finish(self, level: int) -> Float32[np.ndarray, "answers 4"]:
+        """There is no more of it: answer what is left."""
+        return self._sliding[level].finish()
 
-    def finish(self) -> Answer:
-        """There is no more sound: answer what is left."""
-        nothing = np.zeros(0, np.float32)
-        heard = []
-        for mel, sliding in zip(self._mel, self._sliding, strict=True):
-            heard.append(np.concatenate([sliding.push(mel.finish(), nothing), sliding.finish()]))
-        return self._pooled(heard)
+    def pooled(
+        self, heard: list[Float32[np.ndarray, "answers 4"]], said: Float32[np.ndarray, "levels n"]
+    ) -> Answer:
+        """The mean of the answers at all levels, with silero-vad's share of it.
 
-    def _pooled(self, heard: list[Float32[np.ndarray, "answers 4"]]) -> Answer:
-        """The mean of the answers at all levels, with silero-vad's share of it."""
+        Args:
+            heard: what is answered now, at each level.
+            said: by silero-vad of the chunks that follow those of the last call.
+        """
+        self._said = np.concatenate([self._said, said], axis=1)
         logits = np.mean(heard, axis=0)
         if not len(logits):
             return Answer(logits, np.zeros(0, np.float32))
@@ -247,3 +229,63 @@ class Ears:
         self._said = self._said[:, (first - self._first) * STEP_SAMPLES // CHUNK :]
         self._first = first
         return Answer(softmax(logits, axis=1), expit(odds).mean(axis=0))
+
+
+class Ears:
+    """How many speak in sound that comes in pieces, brought to a common level before.
+
+    Args:
+        counter: the network.
+        contexts: in each of which it answers.
+        share: of silero-vad's odds of speech.
+    """
+
+    def __init__(self, counter: VoiceCounter, *contexts: Context, share: float = SHARE) -> None:
+        self._gains = [np.float32(10 ** (level / 20)) for level in LEVELS]
+        self._silero = [SileroNetwork() for _ in LEVELS]
+        self._mel = [LogMelStream() for _ in LEVELS]
+        self._answers = [Answers(counter, context, share) for context in contexts]
+
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
+        """Hear the chunks that follow those of the last call; answer as far as they allow."""
+        hear = partial(self._hear, np.clip(chunks, -1, 1))
+        # The steps of an LSTM are too small to share: a thread for each level in place of that.
+        if torch_threads() > 1:
+            with one_thread(), one_blas_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
+                each = list(pool.map(hear, range(len(LEVELS))))
+        else:
+            each = list(map(hear, range(len(LEVELS))))
+        said, heard = zip(*each, strict=True)
+        return self._pooled(heard, np.stack(said))
+
+    def _hear(
+        self, chunks: Float32[np.ndarray, "n 512"], level: int
+    ) -> tuple[Float32[np.ndarray, "n"], list[Float32[np.ndarray, "_ 4"]]]:
+        """What silero-vad says of them at one level, and the network in each context."""
+        levelled = chunks * self._gains[level]
+        said = self._silero[level](levelled)
+        frames = self._mel[level].push(levelled.reshape(-1))
+        return said, [answers.hear(level, frames, said) for answers in self._answers]
+
+    def finish(self) -> list[Answer]:
+        """There is no more sound: answer what is left."""
+        nothing = np.zeros((len(LEVELS), 0), np.float32)
+        heard = []
+        for level, mel in enumerate(self._mel):
+            frames = mel.finish()
+            heard.append(
+                [
+                    np.concatenate([of.hear(level, frames, nothing[level]), of.finish(level)])
+                    for of in self._answers
+                ]
+            )
+        return self._pooled(heard, nothing)
+
+    def _pooled(
+        self,
+        heard: Sequence[list[Float32[np.ndarray, "_ 4"]]],
+        said: Float32[np.ndarray, "levels n"],
+    ) -> list[Answer]:
+        """All levels together, in each context."""
+        each = zip(self._answers, zip(*heard, strict=True), strict=True)
+        return [answers.pooled(list(levels), said) for answers, levels in each]

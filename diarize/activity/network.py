@@ -15,7 +15,7 @@ import numpy as np
 from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard, SpeechByCounts
-from diarize.activity.ears import STEP_SECONDS, Ears
+from diarize.activity.ears import STEP_SECONDS, Answer, Context, Ears
 from diarize.activity.level import as_chunks, measure_gain
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
@@ -67,14 +67,15 @@ class NetworkActivity(SpeechByCounts):
         """
         counter = load_counter(self.model)
         gain = np.float32(measure_gain(recording))
-        parts, seconds = [], 0.0
-        ears = Ears(counter, SPAN, CONTEXT, CONTEXT, ROWS)
+        parts: list[Answer] = []
+        seconds = 0.0
+        ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT, ROWS))
         for block in recording.blocks(SPAN * STEP_SECONDS / 2):
-            parts.append(ears.push(as_chunks(block * gain)))
+            parts += ears.push(as_chunks(block * gain))
             seconds += len(block) / SAMPLE_RATE
             if hook is not None:
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
-        parts.append(ears.finish())
+        parts += ears.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
         counts, said = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
         return self.heard(recording.start, believed(counts, said), seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
@@ -10,7 +11,7 @@ from jaxtyping import Float32
 from diarize.activity.belief import Belief
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
-from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Ears
+from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Answer, Context, Ears
 from diarize.activity.network import NetworkActivity, load_counter
 from diarize.activity.regions import with_hysteresis
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
@@ -22,10 +23,20 @@ from diarize.streaming.speech import Regions
 BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
 LEAST_HEARD_OUT = 0.07  # seconds of speech and of silence, together, before either is believed
 MOST_AHEAD = 12  # steps, 0.48 s, that it hears after them
+# Of the same again, ten seconds later, for who looks back: with 8 s on either side of 8 s, it hears
+# twice as many people talk at once as with so little of what follows.
+AGAIN = Context(200, 200, 200)
 # A step is heard once its last frame is there, and the sound under the second half of that.
 UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds
 
 Counts = Float32[np.ndarray, "answers 4"]
+
+
+class Heard(NamedTuple):
+    """How many voices there are, of instants of 20 ms that follow those of the last one."""
+
+    now: Counts = np.zeros((0, MOST + 1), np.float32)  # said at once
+    again: Counts = np.zeros((0, MOST + 1), np.float32)  # said again, knowing what came after
 
 
 class LiveSilero:
@@ -48,16 +59,16 @@ class LiveSilero:
         """Seconds by which `regions.sure` may stay behind the sound, at most."""
         return self.regions.slowness
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Heard:
         """Hear the chunks that follow those of the last call; nobody counts voices."""
         speech = self._network(self._level(chunks))
         self.regions.push((speech >= self._threshold).tolist())
-        return np.zeros((0, MOST + 1), np.float32)
+        return Heard()
 
-    def finish(self, duration: float) -> Counts:
+    def finish(self, duration: float) -> Heard:
         """There is no more sound; what is on stays on to the end."""
         self.regions.finish(duration)
-        return np.zeros((0, MOST + 1), np.float32)
+        return Heard()
 
 
 class LiveCounter:
@@ -66,12 +77,12 @@ class LiveCounter:
     def __init__(self, options: NetworkActivity, ahead: int = MOST_AHEAD) -> None:
         self._level = LiveLevel()
         # All that can be answered is answered at once: the fewest runs of the network.
-        self._ears = Ears(load_counter(options.model), None, BEHIND, ahead)
-        self._believed = Belief()
+        self._ears = Ears(load_counter(options.model), Context(None, BEHIND, ahead), AGAIN)
+        self._beliefs = Belief(), Belief()  # now, and again
         self._ahead = ahead
         self._upper, self._lower = options.threshold, options.lower
         self._speaking = False
-        self._answered = 0  # instants
+        self._answered = [0, 0]  # instants, now and again
         self.regions = Regions(INSTANT, options.min_speech, options.min_silence)
 
     @property
@@ -79,31 +90,40 @@ class LiveCounter:
         """Seconds by which `regions.sure` may stay behind the sound, at most."""
         return UNHEARD + self._ahead * STEP_SECONDS + self.regions.slowness
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counts:
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Heard:
         """Hear the chunks that follow those of the last call.
 
         Returns:
             Probabilities of no, one, two, three or more voices in the instants that follow those of
             the last call, and whose look-ahead has come.
         """
-        return self._answer(*self._ears.push(self._level(chunks)))
+        return self._answer(self._ears.push(self._level(chunks)))
 
-    def finish(self, duration: float) -> Counts:
+    def finish(self, duration: float) -> Heard:
         """There is no more sound; what is on stays on to the end."""
-        n = max(0, int(np.ceil(duration / INSTANT - 1e-6)) - self._answered)
-        counts = self._answer(*(left[:n] for left in self._ears.finish()))
+        n = int(np.ceil(duration / INSTANT - 1e-6))
+        both = zip(self._ears.finish(), self._answered, strict=True)
+        heard = self._answer(
+            [Answer(*(p[: max(0, n - done)] for p in left)) for left, done in both]
+        )
         self.regions.finish(duration)
-        return counts
+        return heard
 
-    def _answer(self, counts: Counts, said: Float32[np.ndarray, "n"]) -> Counts:
-        self._answered += len(counts)
-        counts = self._believed(counts, said)
+    def _answer(self, answers: list[Answer]) -> Heard:
+        for i, answer in enumerate(answers):
+            self._answered[i] += len(answer.counts)
+        each = zip(self._beliefs, answers, strict=True)
+        heard = Heard(*(belief(*answer) for belief, answer in each))
+        self._follow(heard.now)
+        return heard
+
+    def _follow(self, counts: Counts) -> None:
+        """Make regions of speech of them."""
         # What was decided last stands before, as surely as can be.
         speech = np.append(np.float32(self._speaking), 1 - counts[:, 0])
         on = with_hysteresis(speech, self._upper, self._lower)
         self._speaking = bool(on[-1])
         self.regions.push(on[1:].tolist())
-        return counts
 
 
 def hear_live(

@@ -72,18 +72,30 @@ class Spool(Records):
 
 
 class CountSpool(Records):
-    """How many were heard every 20 ms, on disk in half precision: 1.4 MB an hour."""
+    """How many were heard every 20 ms, on disk in half precision: 1.4 MB an hour.
+
+    What is said at once stands until the same instants are heard again, knowing what came after.
+    """
 
     def __init__(self) -> None:
         super().__init__(np.dtype(("<f2", (MOST + 1,))))
+        self._once = np.zeros((0, MOST + 1), np.float16)  # what was not heard again yet
 
-    def add(self, counts: Float32[np.ndarray, "n 4"]) -> None:
-        """Append probabilities of so many voices, of the instants that follow the last ones."""
-        self.append(counts.astype(np.float16))
+    def add(self, now: Float32[np.ndarray, "n 4"], again: Float32[np.ndarray, "m 4"]) -> None:
+        """Take in probabilities of so many voices, of the instants that follow the last ones.
+
+        Args:
+            now: said at once.
+            again: said again of instants of which something was said before, or is now.
+        """
+        self.append(again.astype(np.float16))
+        self._once = np.concatenate([self._once, now.astype(np.float16)])[len(again) :]
 
     def read(self, begin: float = 0.0) -> VoiceCounts | None:
         """All from so many seconds on; None: nobody listened for that."""
-        if not len(self):
+        n = len(self) + len(self._once)
+        if not n:
             return None
-        first = min(int(max(0.0, begin) / INSTANT), len(self))
-        return VoiceCounts(first * INSTANT, self.between(first).astype(np.float32))
+        first = min(int(max(0.0, begin) / INSTANT), n)
+        counts = np.concatenate([self.between(first), self._once[max(0, first - len(self)) :]])
+        return VoiceCounts(first * INSTANT, counts.astype(np.float32))

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from diarize.activity import measure_gain
 from diarize.activity.counter import MOST, VoiceCounter
-from diarize.activity.ears import Ears
+from diarize.activity.ears import Context, Ears
 from diarize.activity.level import as_chunks
 from diarize.activity.network import CONTEXT, SPAN, load_counter, save_counter
 from diarize.audio import open_recording
@@ -30,10 +30,10 @@ THINNED = 4  # of so many instants one is fitted to: neighbours say the same
 def answers(audio: Path, rttm: Path, counter: VoiceCounter) -> tuple[np.ndarray, np.ndarray]:
     """Log-odds of one, two, three voices against none, and how many speak, instant by instant."""
     recording = open_recording(audio)
-    ears = Ears(counter, SPAN, CONTEXT, CONTEXT, share=0.0)
+    ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT), share=0.0)
     gain = np.float32(measure_gain(recording))
-    parts = [ears.push(as_chunks(block * gain)).counts for block in recording.blocks(30.72)]
-    probable = np.concatenate([*parts, ears.finish().counts])
+    parts = [ears.push(as_chunks(block * gain))[0].counts for block in recording.blocks(30.72)]
+    probable = np.concatenate([*parts, ears.finish()[0].counts])
     truth = np.minimum(true_counts(rttm, recording.duration), MOST)
     n = min(len(truth), len(probable))
     logits = np.log(np.maximum(probable[:n], 1e-9))

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from diarize.activity import NetworkActivity
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT
-from diarize.activity.ears import STEP_SAMPLES, Ears, LogMelStream, SlidingCounter, hints_of
+from diarize.activity.ears import (
+    STEP_SAMPLES,
+    Context,
+    Ears,
+    LogMelStream,
+    SlidingCounter,
+    hints_of,
+)
 from diarize.activity.level import CHUNK
 from diarize.activity.network import load_counter, save_counter
 from diarize.audio import SAMPLE_RATE, open_recording
@@ -242,9 +249,9 @@ def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
     chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
     found = []
     for size in (101, 1, 7):
-        ears = Ears(counter, 10, 7, 5)
-        parts = [ears.push(chunks[a : a + size]).counts for a in range(0, len(chunks), size)]
-        found.append(np.concatenate([*parts, ears.finish().counts]))
+        ears = Ears(counter, Context(10, 7, 5))
+        parts = [ears.push(chunks[a : a + size])[0].counts for a in range(0, len(chunks), size)]
+        found.append(np.concatenate([*parts, ears.finish()[0].counts]))
     assert found[0].shape == (2 * -(-len(chunks) * CHUNK // STEP_SAMPLES), 4)
     assert np.allclose(found[0].sum(axis=1), 1, atol=1e-5)
     assert np.allclose(found[1], found[0], atol=1e-4)

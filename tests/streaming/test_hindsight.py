@@ -87,8 +87,9 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
         hear(stream, 0, 40)
         middle = unit_mean(np.eye(4)[0], unit_mean(np.eye(4)[0], np.eye(4)[1])).astype(np.float32)
         stream.fine.add(np.array([[40.0, 41.0]]), middle[None])
-        stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[1], (40 * 50, 1)))
-        stream.counts.add(np.tile(np.eye(4, dtype=np.float32)[heard], (50, 1)))
+        for n, times in ((1, 40 * 50), (heard, 50)):
+            counts = np.tile(np.eye(4, dtype=np.float32)[n], (times, 1))
+            stream.counts.add(counts, counts)
         stream.finish(narrow=False)
         assert len(stream.turns[-1].speakers) == most
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diarize.activity.counts import INSTANT
 from diarize.streaming.history import CountSpool, Spool
 from diarize.timeline.trellis import surprise
 
@@ -24,7 +25,7 @@ def test_counts_come_back() -> None:
     spool, rng = CountSpool(), np.random.default_rng(0)
     counts = rng.dirichlet([0.1] * 4, 100).astype(np.float32)
     for part in (counts[:30], counts[:0], counts[30:]):
-        spool.add(part)
+        spool.add(part, part)
     voices = spool.read()
     assert voices is not None and voices.start == 0
     assert np.allclose(voices.probabilities, counts, atol=1e-3)
@@ -33,6 +34,18 @@ def test_counts_come_back() -> None:
     assert np.array_equal(late.probabilities, voices.probabilities[50:])
     cells = np.array([[1.1, 1.3], [1.3, 1.9]])
     assert np.allclose(surprise(late, cells, 3), surprise(voices, cells, 3))
+
+
+def test_what_is_heard_again_replaces_what_was_said_at_once() -> None:
+    spool, rng = CountSpool(), np.random.default_rng(0)
+    now, again = rng.dirichlet([0.1] * 4, (2, 100)).astype(np.float32)
+    spool.add(now[:50], again[:0])
+    spool.add(now[50:], again[:70])
+    for begin in (0, 60, 90):
+        voices = spool.read(begin * INSTANT)
+        assert voices is not None
+        expected = np.concatenate([again[:70], now[70:]])[begin:]
+        assert np.allclose(voices.probabilities, expected, atol=1e-3)
 
 
 def test_nothing_was_kept() -> None:
