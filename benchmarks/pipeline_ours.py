@@ -26,6 +26,7 @@ from diarize.embedding import encoder, windows
 from diarize.features import mfcc
 from diarize.formats.rttm import rttm_text
 from diarize.pipeline import Diarizer
+from diarize.timeline.decoding import decode
 
 FIRST = 20.0  # seconds of the recording in the run that is not timed
 
@@ -95,9 +96,9 @@ def main(path: str) -> None:
         with clock.stage("windows"):
             embedded = found.embed(path)
         with clock.stage("clustering"):
-            estimator, _ = found.cluster(embedded)
+            _, decoded, _ = found.cluster(embedded)
         with clock.stage("timeline and output"):
-            text = rttm_text(found.decode(embedded, estimator))
+            text = rttm_text(decoded.annotation(embedded.uri))
     print(
         json.dumps(
             {
@@ -112,7 +113,7 @@ def main(path: str) -> None:
 
 @contextmanager
 def watched(clock: Clock) -> Iterator[None]:
-    """Let the clock know of decoding, features and f, which run within other stages."""
+    """Let the clock know of decoding, features, f and timeline, which run within other stages."""
 
     def timed(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -139,6 +140,8 @@ def watched(clock: Clock) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(patch.object(Recording, "blocks", timed_blocks))
         stack.enter_context(patch.object(encoder, "mfcc", timed("features", mfcc)))
+        within = timed("timeline and output", decode)
+        stack.enter_context(patch("diarize.timeline.decoding.decode", within))
         for waits in ("_submit", "__exit__"):
             do = timed("f", getattr(windows.Batches, waits))
             stack.enter_context(patch.object(windows.Batches, waits, do))

@@ -21,9 +21,9 @@ from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
 from diarize.corrections.links import relink
 from diarize.errors import InputError
-from diarize.sets import Speakers, SpeakerSets
+from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
-from diarize.timeline import Decoded, Diarization, TimelineOptions, Trellis, decode
+from diarize.timeline import Decoded, Diarization, TimelineOptions, decoder
 from diarize.timeline.confidence import confidences
 from diarize.timeline.naming import named_after
 from diarize.timeline.recount import recounted
@@ -200,9 +200,13 @@ class Diarizer:
         embedded = self.embed(recording, hook, told=told, look=look)
         if hook:
             hook("clustering", 0, 1)
-        estimator, notes = self.cluster(embedded, reference)
+        estimator, found, notes = self.cluster(embedded, reference)
         look("clustering", estimator)
-        found, matched = self._decode(embedded, estimator, told, known)
+        matched: tuple[Match, ...] = ()
+        if known is not None:
+            found, matched = named_after(found, known, self.likeness)
+        if told.claims:
+            found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
         cells, vectors = found.trellis.cells, found.trellis.vectors
@@ -269,16 +273,18 @@ class Diarizer:
 
     def cluster(
         self, embedded: Embedded, reference: Annotation | None = None
-    ) -> tuple[Any, list[str]]:
-        """Find the speakers: the fitted clustering, and what a person should know of it.
+    ) -> tuple[Any, Decoded, list[str]]:
+        """Find the speakers: the fitted clustering, who speaks when by it, and notes for a person.
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
         model, n = self._model()[0], len(embedded.coarse)
         notes: list[str] = []
+        decoded = self._decoding(embedded)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            return self._estimator(model).fit(embedded.fine, truth), notes
+            estimator = self._estimator(model).fit(embedded.fine, truth)
+            return estimator, decoded(estimator), notes
 
         known = model.knowledge
         scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
@@ -290,42 +296,30 @@ class Diarizer:
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
             return estimator.fit(embedded.coarse)
 
-        def decoded(estimator: Any) -> Decoded:
-            return self._decode(embedded, estimator)[0]
-
         if self.n_speakers is not None:
-            return fit(self.n_speakers), notes
-        return recounted(fit, decoded, self.likeness, self.min_speakers or 1), notes
+            estimator = fit(self.n_speakers)
+            return estimator, decoded(estimator), notes
+        return *recounted(fit, decoded, self.likeness, self.min_speakers or 1), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
-        found, _ = self._decode(embedded, estimator)
-        return found.annotation(embedded.uri)
+        return self._decoding(embedded)(estimator).annotation(embedded.uri)
 
-    def _decode(
-        self,
-        embedded: Embedded,
-        estimator: Any,
-        told: Corrections = NOTHING_TOLD,
-        known: Voiceprints | None = None,
-    ) -> tuple[Decoded, tuple[Match, ...]]:
-        """Who speaks when, by name, and what the speakers have to do with known voices."""
+    def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
+        """What says who speaks when, by number, given a fitted clustering."""
+        least = self.n_speakers or self.min_speakers or 0
+        return decoder(embedded.cells, embedded.fine, embedded.voices, self.timeline, least)
+
+    def _corrected(
+        self, found: Decoded, told: Corrections, embedded: Embedded, estimator: Any
+    ) -> Decoded:
+        """Cluster and decode anew what was found, such that corrections hold."""
         least = self.n_speakers or self.min_speakers or 0
         most = self.n_speakers or self.max_speakers
-        speakers: Speakers = estimator.speakers()
-        matched: tuple[Match, ...] = ()
-        trellis = Trellis.of(
-            embedded.cells, embedded.fine, speakers.sets(), embedded.voices, self.timeline
-        )
-        found = decode(trellis, speakers, self.timeline, least)
-        if known is not None:
-            found, matched = named_after(found, known, self.likeness)
-        if not told.claims:
-            return found, matched
         speakers, names = relink(estimator, found.names, told, embedded.windows, embedded.coarse)
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
-        return decode_corrected(found, told, *beyond, self.timeline, least, most), matched
+        return decode_corrected(found, told, *beyond, self.timeline, least, most)
 
     def _model(self) -> tuple[SpeakerEncoder, str]:
         """The model and what it runs on, loaded once for all recordings."""

@@ -95,7 +95,7 @@ def draw_conversation(folder: Path) -> None:
     found: dict[str, Any] = {}
     for backend in ("ac", "ckm"):
         chosen = Diarizer(backend=backend, n_speakers=4)
-        found[backend], _ = chosen.cluster(embedded)
+        found[backend], *_ = chosen.cluster(embedded)
         plot_clusters(embedded.coarse, found[backend].sets_, folder / f"clusters-{backend}.svg")
     truth = read_rttm(CONVERSATION.with_suffix(".rttm"))
     turns = {"conversation": diarizer.decode(embedded, found["ckm"])}

@@ -18,9 +18,9 @@ from diarize.activity.counts import VoiceCounts
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
 from diarize.streaming.history import CountSpool, Spool
-from diarize.streaming.settling import Settler, Stretch, decoding
+from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
-from diarize.timeline import TimelineOptions
+from diarize.timeline import TimelineOptions, decoder
 from diarize.timeline.recount import recounted
 
 Heard = tuple[
@@ -161,7 +161,7 @@ class Hindsight:
             return self._fitted("ckm", coarse, bounds, narrow)
 
         with PASSES:
-            return coarse, recounted(fit, decoding(*heard, self._options), self._likeness)
+            return coarse, recounted(fit, decoder(*heard, self._options), self._likeness)[0]
 
     def _heard(self, begin: float) -> Heard:
         """What was heard from so many seconds on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,31 +13,10 @@ from diarize.activity.counts import VoiceCounts
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline import TimelineOptions, decoder
 from diarize.timeline.recount import recounted
 
 Stretch = tuple[float, float, tuple[str, ...]]
-
-
-def decoding(
-    cells: Float64[np.ndarray, "n 2"],
-    fine: Float32[np.ndarray, "n p"],
-    voices: VoiceCounts | None,
-    options: TimelineOptions,
-    least: int = 0,
-    everybody: bool = True,
-) -> Callable[[Any], Decoded]:
-    """What decodes windows among the speakers of a fitted clustering; the last one is kept, since
-    the clustering that is believed was decoded to be asked.
-    """
-
-    @lru_cache(maxsize=1)
-    def decoded(estimator: Any) -> Decoded:
-        speakers = estimator.speakers()
-        trellis = Trellis.of(cells, fine, speakers.sets(), voices, options)
-        return decode(trellis, speakers, options, least, everybody)
-
-    return decoded
 
 
 class Settler:
@@ -92,18 +71,18 @@ class Settler:
         """
         whole = begin == 0
         least = self._least if whole else 0
-        decoded = decoding(cells, fine, voices, self._options, least, everybody=whole)
+        decoded = decoder(cells, fine, voices, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            estimator = recounted(fit, decoded, self._likeness, self._least or 1)
+            estimator, found = recounted(fit, decoded, self._likeness, self._least or 1)
         else:
             estimator = fit(None)
+            found = decoded(estimator)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker
-        found = list(by_sets(decoded(estimator).turns, begin, end))
         settled = []
-        for b, e, speakers in found:
+        for b, e, speakers in by_sets(found.turns, begin, end):
             for speaker in sorted(speakers):
                 if names[speaker] is None:
                     names[speaker] = f"SPEAKER_{self._n_names:02d}"

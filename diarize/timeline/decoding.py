@@ -7,13 +7,14 @@ when they change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float, Float64, Int64
 
+from diarize.activity.counts import VoiceCounts
 from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
@@ -51,6 +52,24 @@ class Decoded:
         for segment, name in self.tracks:
             annotation[segment, name] = name
         return annotation
+
+
+def decoder(
+    cells: Float64[np.ndarray, "n 2"],
+    vectors: Float[np.ndarray, "n p"],
+    voices: VoiceCounts | None,
+    options: TimelineOptions,
+    least: int = 0,
+    everybody: bool = True,
+) -> Callable[[Any], Decoded]:
+    """What decodes windows among the speakers of a fitted clustering; arguments as for `decode`."""
+
+    def decoded(estimator: Any) -> Decoded:
+        speakers = estimator.speakers()
+        trellis = Trellis.of(cells, vectors, speakers.sets(), voices, options)
+        return decode(trellis, speakers, options, least, everybody)
+
+    return decoded
 
 
 def decode(

@@ -26,7 +26,7 @@ def recounted(
     decoded: Callable[[Any], Decoded],
     likeness: Likeness,
     least: int = 1,
-) -> Any:
+) -> tuple[Any, Decoded]:
     """Fit a clustering; again, into one speaker fewer, while somebody is very probably nobody new.
 
     Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
@@ -37,13 +37,18 @@ def recounted(
         decoded: who speaks when, by a fitted one.
         likeness: of the embedding.
         least: number of speakers that is told.
+
+    Returns:
+        The last one that was fitted, and who speaks when by it.
     """
     estimator = fit(None)
+    found = decoded(estimator)
     if estimator.scatter is None or estimator.scatter.alike is None:
-        return estimator
-    while (fewer := _fewer(decoded(estimator), likeness)) >= least:
+        return estimator, found
+    while (fewer := _fewer(found, likeness)) >= least:
         estimator = fit(fewer)
-    return estimator
+        found = decoded(estimator)
+    return estimator, found
 
 
 def _fewer(found: Decoded, likeness: Likeness) -> int:

@@ -152,7 +152,7 @@ class _Work:
             if number not in self.fitted:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    self.fitted[number], _ = diarizer.cluster(embedded, conversation.reference)
+                    self.fitted[number], *_ = diarizer.cluster(embedded, conversation.reference)
             found = diarizer.decode(embedded, self.fitted[number])
             rate = score_files({"": conversation.reference}, {"": found}).total.der
             assert rate is not None  # a reference with speech has one

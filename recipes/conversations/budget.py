@@ -62,8 +62,8 @@ def error_parts(
     for one, reference in embedded:
         number = len(reference.labels()) if told_number else None
         diarizer = Diarizer(backend=backend, n_speakers=number, model=MODEL)
-        estimator, _ = diarizer.cluster(one, reference if diarizer.needs_reference else None)
-        times += speaker_time(decompose(reference, diarizer.decode(one, estimator)))
+        _, found, _ = diarizer.cluster(one, reference if diarizer.needs_reference else None)
+        times += speaker_time(decompose(reference, found.annotation(one.uri)))
     speech, *wrong = times
     return np.array(wrong) / speech
 

@@ -28,7 +28,6 @@ from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
-from diarize.timeline import Trellis, decode
 from diarize.timeline.confidence import calibrated, one_person, speaker_posteriors, turn_shares
 from diarize.voices.number import Doubts, doubts
 
@@ -72,11 +71,7 @@ def how_right(found: Annotation, reference: Annotation, keys: Sequence[tuple[Seg
 def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     """What the decoding gives the turns of a recording, for each sharpness."""
     embedded = diarizer.embed(path)
-    estimator, _ = diarizer.cluster(embedded)
-    options, speakers = diarizer.timeline, estimator.speakers()
-    cells, voices = embedded.cells, embedded.voices
-    trellis = Trellis.of(cells, embedded.fine, speakers.sets(), voices, options)
-    found = decode(trellis, speakers, options)
+    (_, found, _), options = diarizer.cluster(embedded), diarizer.timeline
     claimed = [
         turn_shares(found.turns, found.trellis.cells, speaker_posteriors(found, options, sharpness))
         for sharpness in SHARPNESSES

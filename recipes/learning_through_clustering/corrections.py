@@ -112,8 +112,8 @@ def measure(folder: Path, backend: str) -> Iterator[list[str]]:
         uri = reference.uri
         diarizer.prepare()
         embedded = diarizer.embed(path)
-        estimator, _ = diarizer.cluster(embedded)
-        references[uri], free[uri] = reference, diarizer.decode(embedded, estimator)
+        _, found, _ = diarizer.cluster(embedded)
+        references[uri], free[uri] = reference, found.annotation(embedded.uri)
         for rule, pick in RULES.items():
             told[rule][uri] = pick(reference, free[uri])
             corrected[rule][uri] = diarizer(path, corrections=told[rule][uri])

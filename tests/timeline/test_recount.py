@@ -8,7 +8,7 @@ import numpy as np
 
 from diarize.clustering import make
 from diarize.scatter import Likeness, Scatter
-from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline import TimelineOptions, decoder
 from diarize.timeline.recount import recounted
 
 LIKENESS = Likeness()
@@ -36,12 +36,10 @@ def found(
         estimator = make("ac", n_speakers=n_speakers or first, max_set_size=1, scatter=scatter)
         return estimator.fit(vectors)
 
-    def decoded(estimator: Any) -> Decoded:
-        speakers, options = estimator.speakers(), TimelineOptions()
-        trellis = Trellis.of(cells, vectors, speakers.sets(), None, options)
-        return decode(trellis, speakers, options)
-
-    return recounted(fit, decoded, LIKENESS, **bounds).n_speakers_, asked
+    decoded = decoder(cells, vectors, None, TimelineOptions())
+    estimator, believed = recounted(fit, decoded, LIKENESS, **bounds)
+    assert believed.turns == decoded(estimator).turns
+    return estimator.n_speakers_, asked
 
 
 NEAR = np.eye(1, 32)[0]
