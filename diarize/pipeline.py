@@ -15,7 +15,6 @@ from diarize.activity.counts import Activity, Hook
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
-from diarize.audio.bandwidth import is_narrow
 from diarize.audio.recording import Source
 from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
@@ -251,7 +250,6 @@ class Diarizer:
         from diarize.embedding.embedded import embed_heard
 
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
-        narrow = is_narrow(recording)
         heard = hear(recording, self._activity, self.counts, self.cache, hook)
         look("activity", heard)
         model, device = self._model()
@@ -262,7 +260,6 @@ class Diarizer:
             model,
             name=self.model,
             device=device,
-            narrow=narrow,
             window=self.window,
             step=self.step,
             cache=self.cache,

@@ -10,6 +10,7 @@ from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import Heard, Hook, VoiceCounts
 from diarize.audio import Recording
+from diarize.audio.bandwidth import is_narrow
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.embedding.encoders import identity
 from diarize.embedding.knowledge import Knowledge
@@ -46,7 +47,6 @@ def embed_heard(
     *,
     name: str | Path,
     device: str,
-    narrow: bool,
     window: float | None = None,
     step: float | None = None,
     cache: Cache | None = None,
@@ -61,7 +61,6 @@ def embed_heard(
         model: what embeds.
         name: of the model, or its path.
         device: what it runs on.
-        narrow: whether the recording has a narrow band.
         window: length of the windows that are clustered, seconds; None: that which suits the model.
         step: distance between two of them, likewise; in more than half an hour of speech they lie
             further apart, so that there are no more of them, but never beside each other with
@@ -99,7 +98,7 @@ def embed_heard(
         unheard_cells=unheard_cells,
         unheard=of_unheard,
         device=device,
-        narrow=narrow,
+        narrow=is_narrow(recording),
     )
 
 

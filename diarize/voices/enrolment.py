@@ -44,7 +44,7 @@ def enrol(
     Args:
         diarizer: whose model is used.
         clips: recordings of each person by name, at least one, in which he speaks alone.
-        activity: where there is speech in a clip; None: silero with its defaults.
+        activity: where there is speech in a clip; None: `NetworkActivity()`.
         hook: called as `hook(step, done, total)` after each person.
 
     Raises:
