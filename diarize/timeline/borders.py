@@ -1,4 +1,4 @@
-"""Where a turn's start is decided: borders between cells of different sets, and where they lie."""
+"""When one set gives way to another, without a pause: borders between cells that touch."""
 
 from __future__ import annotations
 
