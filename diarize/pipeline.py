@@ -296,7 +296,7 @@ class Diarizer:
         if self.n_speakers is not None:
             estimator = fit(self.n_speakers)
             return estimator, decoded(estimator), notes
-        return *recounted(fit, decoded, self.likeness, self.min_speakers or 1), notes
+        return *recounted(fit, decoded, self.likeness, self._bounds[0]), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -304,19 +304,17 @@ class Diarizer:
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""
-        least = self.n_speakers or self.min_speakers or 0
-        return decoder(embedded.cells, embedded.fine, embedded.voices, self.timeline, least)
+        heard = embedded.cells, embedded.fine, embedded.voices
+        return decoder(*heard, self.timeline, self._bounds[0])
 
     def _corrected(
         self, found: Decoded, told: Corrections, embedded: Embedded, estimator: Any
     ) -> Decoded:
         """Cluster and decode anew what was found, such that corrections hold."""
-        least = self.n_speakers or self.min_speakers or 0
-        most = self.n_speakers or self.max_speakers
         speakers, names = relink(estimator, found.names, told, embedded.windows, embedded.coarse)
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
-        return decode_corrected(found, told, *beyond, self.timeline, least, most)
+        return decode_corrected(found, told, *beyond, self.timeline, *self._bounds)
 
     def _model(self) -> tuple[SpeakerEncoder, str]:
         """The model and what it runs on, loaded once for all recordings."""
@@ -330,6 +328,11 @@ class Diarizer:
         return self._loaded[key]
 
     @property
+    def _bounds(self) -> tuple[int, int | None]:
+        """The fewest speakers that are told, else 0, and the most, else None."""
+        return self.n_speakers or self.min_speakers or 0, self.n_speakers or self.max_speakers
+
+    @property
     def _activity(self) -> Activity | Float64[np.ndarray, "m 2"]:
         from diarize.activity import NetworkActivity
 
@@ -340,12 +343,12 @@ class Diarizer:
         number = {len(annotation.labels()): 1.0}
         if not annotation or self.needs_reference:
             return NO_DOUBTS, number
-        least = self.n_speakers or self.min_speakers or 1
-        most = self.n_speakers or self.max_speakers
+        least, most = self._bounds
+        bounds = max(least, 1), most
         every = doubts(annotation, found.trellis.cells, found.trellis.vectors, self.likeness)
         if self.n_speakers is None:
-            number = probabilities(every, least, most)
-        return within(every, least, most), number
+            number = probabilities(every, *bounds)
+        return within(every, *bounds), number
 
     def _estimator(self, model: SpeakerEncoder, n_speakers: int | None = None) -> Any:
         return clustering.make(

@@ -74,7 +74,7 @@ class Settler:
         decoded = decoder(cells, fine, voices, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            estimator, found = recounted(fit, decoded, self._likeness, self._least or 1)
+            estimator, found = recounted(fit, decoded, self._likeness, self._least)
         else:
             estimator = fit(None)
             found = decoded(estimator)

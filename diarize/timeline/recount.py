@@ -25,7 +25,7 @@ def recounted(
     fit: Callable[[int | None], Any],
     decoded: Callable[[Any], Decoded],
     likeness: Likeness,
-    least: int = 1,
+    least: int = 0,
 ) -> tuple[Any, Decoded]:
     """Fit a clustering; again, into one speaker fewer, while somebody is very probably nobody new.
 
@@ -36,7 +36,7 @@ def recounted(
         fit: fits into so many speakers; None: into as many as it infers.
         decoded: who speaks when, by a fitted one.
         likeness: of the embedding.
-        least: number of speakers that is told.
+        least: fewest speakers that are told; one is left in any case.
 
     Returns:
         The last one that was fitted, and who speaks when by it.
@@ -45,7 +45,7 @@ def recounted(
     found = decoded(estimator)
     if estimator.scatter is None or estimator.scatter.alike is None:
         return estimator, found
-    while (fewer := _fewer(found, likeness)) >= least:
+    while (fewer := _fewer(found, likeness)) >= max(least, 1):
         estimator = fit(fewer)
         found = decoded(estimator)
     return estimator, found
