@@ -22,8 +22,9 @@ from diarize.corrections.links import relink
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
-from diarize.timeline import Decoded, Diarization, TimelineOptions, decoder
+from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
+from diarize.timeline.decoding import decoder
 from diarize.timeline.naming import named_after
 from diarize.timeline.recount import recounted
 from diarize.timeline.turns import sets_at

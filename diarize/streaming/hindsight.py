@@ -20,7 +20,8 @@ from diarize.scatter import Likeness, Scatter
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
-from diarize.timeline import TimelineOptions, decoder
+from diarize.timeline import TimelineOptions
+from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
 
 Heard = tuple[

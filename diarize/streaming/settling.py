@@ -13,7 +13,8 @@ from diarize.activity.counts import VoiceCounts
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
-from diarize.timeline import TimelineOptions, decoder
+from diarize.timeline import TimelineOptions
+from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
 
 Stretch = tuple[float, float, tuple[str, ...]]

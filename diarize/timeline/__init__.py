@@ -1,6 +1,6 @@
 """Speakers, windows and how many were heard to turns: for recordings and streams alike."""
 
-from diarize.timeline.decoding import Decoded, decode, decoder
+from diarize.timeline.decoding import Decoded, decode
 from diarize.timeline.diarization import Diarization
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import Turn, regions_of
@@ -12,6 +12,5 @@ __all__ = [
     "Trellis",
     "Turn",
     "decode",
-    "decoder",
     "regions_of",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from diarize.clustering import make
 from diarize.scatter import Likeness, Scatter
-from diarize.timeline import TimelineOptions, decoder
+from diarize.timeline import TimelineOptions
+from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
 
 LIKENESS = Likeness()
