@@ -20,7 +20,7 @@ from diarize.audio.bandwidth import Bandwidth
 from diarize.errors import InputError
 from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
-from diarize.streaming.hearing import Heard, hear_live
+from diarize.streaming.hearing import Counted, hear_live
 from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.live import make_live
@@ -281,7 +281,7 @@ class StreamingDiarizer:
         self._heard += len(piece)
         self._band.add(piece)
 
-    def _count(self, heard: Heard) -> None:
+    def _count(self, heard: Counted) -> None:
         """Take in how many voices were heard."""
         self._decoder.hear(heard.now)
         self._hindsight.counts.add(heard.now, heard.again)

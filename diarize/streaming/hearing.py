@@ -23,7 +23,7 @@ from diarize.streaming.speech import Regions
 BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
 LEAST_HEARD_OUT = 0.07  # seconds of speech and of silence, together, before either is believed
 MOST_AHEAD = 12  # steps, 0.48 s, that it hears after them
-# Of the same again, ten seconds later, for who looks back: with 8 s on either side of 8 s, it hears
+# Of the same again, 8 to 16 s later, for who looks back: with 8 s on either side of 8 s, it hears
 # twice as many people talk at once as with so little of what follows.
 AGAIN = Context(200, 200, 200)
 # A step is heard once its last frame is there, and the sound under the second half of that.
@@ -32,7 +32,7 @@ UNHEARD = (STEP_SAMPLES + (N_FFT - STEP) / 2) / SAMPLE_RATE  # seconds
 Counts = Float32[np.ndarray, "answers 4"]
 
 
-class Heard(NamedTuple):
+class Counted(NamedTuple):
     """How many voices there are, of instants of 20 ms that follow those of the last one."""
 
     now: Counts = np.zeros((0, MOST + 1), np.float32)  # said at once
@@ -59,16 +59,16 @@ class LiveSilero:
         """Seconds by which `regions.sure` may stay behind the sound, at most."""
         return self.regions.slowness
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Heard:
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counted:
         """Hear the chunks that follow those of the last call; nobody counts voices."""
         speech = self._network(self._level(chunks))
         self.regions.push((speech >= self._threshold).tolist())
-        return Heard()
+        return Counted()
 
-    def finish(self, duration: float) -> Heard:
+    def finish(self, duration: float) -> Counted:
         """There is no more sound; what is on stays on to the end."""
         self.regions.finish(duration)
-        return Heard()
+        return Counted()
 
 
 class LiveCounter:
@@ -90,7 +90,7 @@ class LiveCounter:
         """Seconds by which `regions.sure` may stay behind the sound, at most."""
         return UNHEARD + self._ahead * STEP_SECONDS + self.regions.slowness
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Heard:
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> Counted:
         """Hear the chunks that follow those of the last call.
 
         Returns:
@@ -99,7 +99,7 @@ class LiveCounter:
         """
         return self._answer(self._ears.push(self._level(chunks)))
 
-    def finish(self, duration: float) -> Heard:
+    def finish(self, duration: float) -> Counted:
         """There is no more sound; what is on stays on to the end."""
         n = int(np.ceil(duration / INSTANT - 1e-6))
         both = zip(self._ears.finish(), self._answered, strict=True)
@@ -109,11 +109,11 @@ class LiveCounter:
         self.regions.finish(duration)
         return heard
 
-    def _answer(self, answers: list[Answer]) -> Heard:
+    def _answer(self, answers: list[Answer]) -> Counted:
         for i, answer in enumerate(answers):
             self._answered[i] += len(answer.counts)
         each = zip(self._beliefs, answers, strict=True)
-        heard = Heard(*(belief(*answer) for belief, answer in each))
+        heard = Counted(*(belief(*answer) for belief, answer in each))
         self._follow(heard.now)
         return heard
 

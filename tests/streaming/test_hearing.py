@@ -12,20 +12,20 @@ from diarize.activity import NetworkActivity, SileroActivity
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.audio import SAMPLE_RATE, open_recording
-from diarize.streaming.hearing import MOST_AHEAD, Heard, LiveCounter, LiveSilero, hear_live
+from diarize.streaming.hearing import MOST_AHEAD, Counted, LiveCounter, LiveSilero, hear_live
 
 HOP = 7 * CHUNK
 ACTIVITIES = [NetworkActivity(), SileroActivity()]
 
 
-def hear(activity: LiveCounter | LiveSilero, samples: np.ndarray, hop: int = HOP) -> Heard:
+def hear(activity: LiveCounter | LiveSilero, samples: np.ndarray, hop: int = HOP) -> Counted:
     """All counts; it is finished then."""
     parts = [
         activity.push(as_chunks(samples[first : first + hop]))
         for first in range(0, len(samples), hop)
     ]
     parts.append(activity.finish(len(samples) / SAMPLE_RATE))
-    return Heard(*map(np.concatenate, zip(*parts, strict=True)))
+    return Counted(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @pytest.fixture(scope="module")
