@@ -9,8 +9,6 @@ from jaxtyping import Float64
 
 from diarize.activity.counts import Activity, Heard, Hook
 from diarize.activity.regions import clip_regions
-from diarize.activity.segmentation import SegmentationActivity
-from diarize.activity.silero import SileroActivity
 from diarize.audio import Recording
 from diarize.storage.cache import Cache, cache_key
 
@@ -29,7 +27,8 @@ def hear(
         activity: where there is speech: a callable of a recording and a hook, or regions, seconds.
         counts: whether how many speak is asked for; our network says it, unless who found speech
             has said it.
-        cache: where what a network or silero-vad finds is kept; None: nowhere.
+        cache: where is kept what a detector finds that has an `identity`, all that its answer
+            depends on beside the recording, as JSON knows it; None: nowhere.
         hook: told progress.
 
     Raises:
@@ -38,10 +37,10 @@ def hear(
     from diarize.activity.network import NetworkActivity
 
     def listen(activity: Activity) -> Heard:
-        known = NetworkActivity | SegmentationActivity | SileroActivity
-        if cache is None or not isinstance(activity, known):
+        identity = getattr(activity, "identity", None)
+        if cache is None or identity is None:
             return Heard.of(activity(recording, hook))
-        key = cache_key("heard", recording.sha256(), activity.identity)
+        key = cache_key("heard", recording.sha256(), identity)
         made = cache.kept_all(key, "regions", lambda: Heard.of(activity(recording, hook)).arrays())
         return Heard.from_arrays(made)
 

@@ -17,9 +17,7 @@ from diarize.cli.run_options import RunOptions
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
-    from diarize.activity import NetworkActivity, SileroActivity
     from diarize.activity.counts import Activity
-    from diarize.activity.segmentation import SegmentationActivity
     from diarize.batch import Job, Work
     from diarize.pipeline import Diarizer
 
@@ -71,6 +69,7 @@ def _check(given: RunOptions) -> None:
 
 def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     """What is done with each recording; refuses before any work is done what cannot be done."""
+    from diarize.activity.detectors import is_detector
     from diarize.batch.jobs import require_distinct, require_files
     from diarize.batch.running import require_dask
     from diarize.batch.targets import Targets
@@ -99,7 +98,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         or given.export_speakers
         or given.reference
         or given.corrections
-        or not (given.vad in {"network", "silero", "none"} or _is_network(given.vad))
+        or not (given.vad == "none" or is_detector(given.vad))
     )
     if told_by_name:
         require_distinct(jobs, "which of them a name means cannot be told")
@@ -172,40 +171,33 @@ def _diarizer(context: Context, given: RunOptions, activity: Activity) -> Diariz
     )
 
 
-def _detector(given: RunOptions) -> NetworkActivity | SegmentationActivity | SileroActivity:
+def _detector(given: RunOptions) -> Any:
     """What detects speech; where that is told, what hears the clips of known voices."""
-    from diarize.activity import NetworkActivity, SileroActivity
+    from diarize.activity.detectors import is_detector, make_detector
     from diarize.embedding import pick_device
 
-    told: dict[str, Any] = {"min_speech": given.min_speech, "min_silence": given.min_silence}
-    if given.vad_threshold is not None:
-        told["threshold"] = given.vad_threshold
-    if _is_network(given.vad):
-        from diarize.activity.segmentation import SegmentationActivity
-
-        own = SegmentationActivity(model=given.vad, device=pick_device(given.device), **told)
-        own.prepare()
-        return own
-    return SileroActivity(**told) if given.vad == "silero" else NetworkActivity(**told)
-
-
-def _is_network(vad: str) -> bool:
-    return vad.lower().endswith(".onnx")
+    return make_detector(
+        given.vad if is_detector(given.vad) else "network",
+        device=pick_device(given.device),
+        threshold=given.vad_threshold,
+        min_speech=given.min_speech,
+        min_silence=given.min_silence,
+    )
 
 
 def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
     """Where there is speech; None: that is to be detected."""
     from diarize.activity import whole
+    from diarize.activity.detectors import DETECTORS, is_detector
     from diarize.batch.told import Turns
 
-    if vad in {"network", "silero"} or _is_network(vad):
+    if is_detector(vad):
         return None
     if vad == "none":
         return whole
     if not Path(vad).exists():
-        raise InputError(
-            f"vad {vad}: not network, silero, none, or an RTTM or ONNX file that is there"
-        )
+        names = ", ".join(DETECTORS)
+        raise InputError(f"vad {vad}: not {names}, none, or an RTTM or ONNX file that is there")
     return Turns.read(Path(vad), sources).speech
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,7 +28,6 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from diarize.activity import NetworkActivity, SileroActivity
     from diarize.streaming.pcm import Pcm
 
 RATE = 16_000  # Hz
@@ -160,14 +159,12 @@ def stream(
     raise typer.Exit(status)
 
 
-def _activity(vad: str, threshold: float | None) -> NetworkActivity | SileroActivity:
-    from diarize.activity import NetworkActivity, SileroActivity
+def _activity(vad: str, threshold: float | None) -> Any:
+    from diarize.activity.detectors import DETECTORS, make_detector
 
-    if vad not in {"network", "silero"}:
-        raise InputError(f"vad {vad}: not one of network, silero")
-    kind: type[NetworkActivity] | type[SileroActivity]
-    kind = NetworkActivity if vad == "network" else SileroActivity
-    return kind() if threshold is None else kind(threshold=threshold)
+    if vad not in DETECTORS:
+        raise InputError(f"vad {vad}: not one of {', '.join(DETECTORS)}")
+    return make_detector(vad, threshold=threshold)
 
 
 def _check_source(audio: str, microphone: bool, raw: list[str]) -> None:
