@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from diarize.embedding import Knowledge, SpeakerEncoder
     from diarize.embedding.embedded import Embedded
-    from diarize.scatter import Likeness
+    from diarize.scatter import Likeness, Scatter
 
 Look = Callable[[str, Any], None]
 
@@ -156,8 +156,8 @@ class Diarizer:
                 raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
         model, _ = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
-        nothing = np.zeros((0, model.dim), np.float32)
-        self._estimator(model).fit(nothing, SpeakerSets(np.zeros((0, 0), bool)))
+        nothing, nobody = np.zeros((0, model.dim), np.float32), SpeakerSets(np.zeros((0, 0), bool))
+        self._estimator(model, model.knowledge.scatter).fit(nothing, nobody)
 
     def diarize(
         self,
@@ -277,18 +277,17 @@ class Diarizer:
         A clustering that needs the truth is given that of the windows that are decoded.
         """
         model, n = self._model()[0], len(embedded.coarse)
+        known = model.knowledge
+        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
         notes: list[str] = []
         decoded = self._decoding(embedded)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            estimator = self._estimator(model).fit(embedded.fine, truth)
+            estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
 
-        known = model.knowledge
-        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
-
         def fit(n_speakers: int | None) -> Any:
-            estimator = self._estimator(model, n_speakers).set_params(scatter=scatter)
+            estimator = self._estimator(model, scatter, n_speakers)
             if asked := estimator.ask_no_more_than(n):
                 holds = f"its {n} windows of speech hold at most {n}"
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
@@ -351,7 +350,9 @@ class Diarizer:
             number = probabilities(every, *bounds)
         return within(every, *bounds), number
 
-    def _estimator(self, model: SpeakerEncoder, n_speakers: int | None = None) -> Any:
+    def _estimator(
+        self, model: SpeakerEncoder, scatter: Scatter, n_speakers: int | None = None
+    ) -> Any:
         return clustering.make(
             self.backend,
             n_speakers=n_speakers or self.n_speakers,
@@ -359,7 +360,7 @@ class Diarizer:
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,
             compose=model.compose,
-            scatter=model.knowledge.scatter,
+            scatter=scatter,
             random_state=self.seed,
             **self.params,
         )
