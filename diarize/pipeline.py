@@ -236,7 +236,7 @@ class Diarizer:
             matches=matched,
             confidence=confidence,
             number=number,
-            several=None if embedded.voices is None else embedded.voices.several(),
+            several=None if embedded.counts is None else embedded.counts.several(),
         )
 
     def embed(
@@ -304,7 +304,7 @@ class Diarizer:
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""
-        heard = embedded.cells, embedded.fine, embedded.voices
+        heard = embedded.cells, embedded.fine, embedded.counts
         return decoder(*heard, self.timeline, self._bounds[0])
 
     def _corrected(

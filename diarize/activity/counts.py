@@ -66,17 +66,17 @@ class Heard:
 
     Attributes:
         regions: of speech, seconds of the file's time, sorted and disjoint, shape (m, 2).
-        voices: how many speak at each instant; None: nobody listened for that.
+        counts: how many speak at each instant; None: nobody listened for that.
     """
 
     regions: Float64[np.ndarray, "m 2"]
-    voices: VoiceCounts | None = None
+    counts: VoiceCounts | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """As arrays, to be kept in a file."""
-        if self.voices is None:
+        if self.counts is None:
             return {"regions": self.regions}
-        start, probabilities = np.array(self.voices.start), self.voices.probabilities
+        start, probabilities = np.array(self.counts.start), self.counts.probabilities
         return {"regions": self.regions, "start": start, "probabilities": probabilities}
 
     @classmethod
@@ -89,8 +89,8 @@ class Heard:
         """What `arrays` gave."""
         if "start" not in arrays:
             return cls(arrays["regions"])
-        voices = VoiceCounts(float(arrays["start"]), arrays["probabilities"])
-        return cls(arrays["regions"], voices)
+        counts = VoiceCounts(float(arrays["start"]), arrays["probabilities"])
+        return cls(arrays["regions"], counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class SpeechByCounts:
         self, start: float, probabilities: Float32[np.ndarray, "n 4"], seconds: float
     ) -> Heard:
         """What was heard in so many seconds from `start` on."""
-        voices = VoiceCounts(start, probabilities)
-        found = voices.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
+        counts = VoiceCounts(start, probabilities)
+        found = counts.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
         regions: Float64[np.ndarray, "m 2"] = clip_regions(found, start, start + seconds)
-        return Heard(regions, voices)
+        return Heard(regions, counts)

@@ -46,8 +46,8 @@ def hear(
 
     heard = listen(activity) if callable(activity) else Heard.of(activity)
     if not counts:
-        heard = replace(heard, voices=None)
-    elif heard.voices is None:
-        heard = replace(heard, voices=listen(NetworkActivity()).voices)
+        heard = replace(heard, counts=None)
+    elif heard.counts is None:
+        heard = replace(heard, counts=listen(NetworkActivity()).counts)
     end = recording.start + recording.duration
     return replace(heard, regions=clip_regions(heard.regions, recording.start, end))

@@ -54,7 +54,7 @@ def decode_corrected(
         told = SpeakerSets((true | binding.required) & ~binding.forbidden)
         speakers = replace(speakers, told=told)
     states = binding.states(speakers.sets())
-    trellis = Trellis.of(cells, vectors, states, heard.voices, options)
+    trellis = Trellis.of(cells, vectors, states, heard.counts, options)
     trellis = binding.bind(trellis, speakers.largest)
     found = decode(trellis, speakers, options, least, everybody=least > 0)
     patched = corrections.patch(found.turns, names)

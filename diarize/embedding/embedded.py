@@ -27,7 +27,7 @@ class Embedded:
     uri: str
     duration: float  # of audio that was read
     speech: Float64[np.ndarray, "m 2"]  # regions
-    voices: VoiceCounts | None  # how many were heard; None: nobody listened for that
+    counts: VoiceCounts | None  # how many were heard; None: nobody listened for that
     windows: Float64[np.ndarray, "windows 2"]  # begin and end of those that are clustered
     step: float  # from one of them to the next, at most
     coarse: Float32[np.ndarray, "windows p"]  # their vectors
@@ -89,7 +89,7 @@ def embed_heard(
         uri=recording.uri,
         duration=recording.duration,
         speech=heard.regions,
-        voices=heard.voices,
+        counts=heard.counts,
         windows=coarse,
         step=step,
         coarse=of_coarse,

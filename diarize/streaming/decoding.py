@@ -64,9 +64,9 @@ class LiveDecoder:
         if not len(self._cells) or self.until == begin:
             self._forget()
             return []
-        voices = VoiceCounts(self._first * INSTANT, self._counts) if len(self._counts) else None
+        counts = VoiceCounts(self._first * INSTANT, self._counts) if len(self._counts) else None
         among, states = self._among, self._among.states
-        trellis = Trellis.of(self._cells, self._vectors, states, voices, self._options)
+        trellis = Trellis.of(self._cells, self._vectors, states, counts, self._options)
         costs = trellis.costs(among.places)  # (n, m)
         sets = self._sets()
         numbers = {ids: state for state, ids in enumerate(sets)}

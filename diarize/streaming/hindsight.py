@@ -24,7 +24,7 @@ from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
 
-Heard = tuple[
+Decodable = tuple[
     Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
     Float32[np.ndarray, "n p"],  # their vectors
     VoiceCounts | None,
@@ -135,9 +135,9 @@ class Hindsight:
         begin = self._settled_until
         self._narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
-        cells, fine, voices = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
+        cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
-        self._pass = self._submit(self._settle, coarse, cells, fine, begin, until, voices)
+        self._pass = self._submit(self._settle, coarse, cells, fine, begin, until, counts)
 
     def _settle(self, *heard: Any) -> list[Stretch]:
         with PASSES:
@@ -155,7 +155,7 @@ class Hindsight:
         return self._submit(self._review, coarse, self._heard(cells[0, 0]), narrow, most)
 
     def _review(
-        self, coarse: Float32[np.ndarray, "m p"], heard: Heard, narrow: bool, most: int
+        self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
         def fit(n_speakers: int | None) -> Any:
             bounds = {"n_speakers": n_speakers, "max_speakers": most}
@@ -164,7 +164,7 @@ class Hindsight:
         with PASSES:
             return coarse, recounted(fit, decoder(*heard, self._options), self._likeness)[0]
 
-    def _heard(self, begin: float) -> Heard:
+    def _heard(self, begin: float) -> Decodable:
         """What was heard from so many seconds on."""
         cells, fine = self.fine.since(begin)
         return cells, fine, self.counts.read(cells[0, 0]) if len(cells) else None

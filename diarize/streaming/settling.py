@@ -54,7 +54,7 @@ class Settler:
         fine: Float32[np.ndarray, "n p"],
         begin: float,
         end: float,
-        voices: VoiceCounts | None = None,
+        counts: VoiceCounts | None = None,
     ) -> list[Stretch]:
         """Say who spoke from `begin` to `end`.
 
@@ -65,14 +65,14 @@ class Settler:
             fine: vectors of these windows.
             begin: seconds up to which all is settled.
             end: seconds up to which it shall be.
-            voices: how many were heard in these cells; None: nobody listened for that.
+            counts: how many were heard in these cells; None: nobody listened for that.
 
         Returns:
             Begin, end and speakers, in order; nothing where nobody speaks.
         """
         whole = begin == 0
         least = self._least if whole else 0
-        decoded = decoder(cells, fine, voices, self._options, least, everybody=whole)
+        decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
             estimator, found = recounted(fit, decoded, self._likeness, self._least)

@@ -34,24 +34,24 @@ def move_borders(
     moved[here, 1] = moved[here + 1, 0] = border
     sizes = trellis.states.sizes[path]  # (n,)
     here = np.flatnonzero(moves & (sizes[1:] != sizes[:-1]))
-    if trellis.voices is not None and len(here):
+    if trellis.counts is not None and len(here):
         stretches = np.stack([middles[here], middles[here + 1]], axis=1)  # (here, 2)
-        border = changes(trellis.voices, stretches, sizes[here], sizes[here + 1])
+        border = changes(trellis.counts, stretches, sizes[here], sizes[here + 1])
         moved[here, 1] = moved[here + 1, 0] = border
     return moved
 
 
 def changes(
-    voices: VoiceCounts,
+    counts: VoiceCounts,
     stretches: Float64[np.ndarray, "m 2"],
     before: Int64[np.ndarray, "m"],
     after: Int64[np.ndarray, "m"],
 ) -> Float64[np.ndarray, "m"]:
     """Say when, in stretches of seconds, one number of voices likeliest gives way to another."""
-    first = np.floor((stretches[:, 0] - voices.start) / INSTANT + 0.5).astype(np.int64)
+    first = np.floor((stretches[:, 0] - counts.start) / INSTANT + 0.5).astype(np.int64)
     length = np.round((stretches[:, 1] - stretches[:, 0]) / INSTANT).astype(np.int64)
     rows = first[:, None] + np.arange(length.max(initial=0))  # (m, longest)
-    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+    nats = -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
     own = nats[np.clip(rows, 0, len(nats) - 1)]  # (m, longest, 4)
     most = nats.shape[1] - 1
     each = np.arange(len(own))
@@ -59,5 +59,5 @@ def changes(
     gain[np.arange(gain.shape[1]) >= length[:, None]] = np.inf  # beyond the stretch
     # What it costs to change at the beginning, after the first instant, and so on.
     cost = np.concatenate([np.zeros((len(own), 1)), np.cumsum(gain, axis=1)], axis=1)
-    times = voices.start + (first + cost.argmin(axis=1)) * INSTANT
+    times = counts.start + (first + cost.argmin(axis=1)) * INSTANT
     return np.clip(times, stretches[:, 0], stretches[:, 1])

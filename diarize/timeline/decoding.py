@@ -57,7 +57,7 @@ class Decoded:
 def decoder(
     cells: Float64[np.ndarray, "n 2"],
     vectors: Float[np.ndarray, "n p"],
-    voices: VoiceCounts | None,
+    counts: VoiceCounts | None,
     options: TimelineOptions,
     least: int = 0,
     everybody: bool = True,
@@ -66,7 +66,7 @@ def decoder(
 
     def decoded(estimator: Any) -> Decoded:
         speakers = estimator.speakers()
-        trellis = Trellis.of(cells, vectors, speakers.sets(), voices, options)
+        trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options)
         return decode(trellis, speakers, options, least, everybody)
 
     return decoded

@@ -52,7 +52,7 @@ class Trellis:
         vectors: of the window that speaks for each, unit length.
         states: the sets.
         prior: what a state costs in a cell beside its distance; infinite: it cannot be.
-        voices: how many were heard; None: nobody listened for that.
+        counts: how many were heard; None: nobody listened for that.
         movable: whether the border after each cell but the last is only where cells were laid, so
             that it may be moved.
         settled: in which cells a speaker keeps a turn, however short it is.
@@ -63,7 +63,7 @@ class Trellis:
     vectors: Float[np.ndarray, "n p"]
     states: SpeakerSets
     prior: Float64[np.ndarray, "n m"]
-    voices: VoiceCounts | None
+    counts: VoiceCounts | None
     movable: Bool[np.ndarray, " borders"]
     settled: Bool[np.ndarray, " n"]
     certain: Bool[np.ndarray, "n k"]
@@ -74,18 +74,18 @@ class Trellis:
         cells: Float64[np.ndarray, "n 2"],
         vectors: Float[np.ndarray, "n p"],
         states: SpeakerSets,
-        voices: VoiceCounts | None,
+        counts: VoiceCounts | None,
         options: TimelineOptions,
     ) -> Trellis:
         """Lay one; a state costs the more, the less probable it is that so many were heard."""
         n = len(cells)
         prior = np.zeros((n, len(states)))
-        if voices is not None and len(states):
-            nats = surprise(voices, cells, int(states.sizes.max()))  # (n, sizes)
+        if counts is not None and len(states):
+            nats = surprise(counts, cells, int(states.sizes.max()))  # (n, sizes)
             prior = options.counts * nats[:, states.sizes]  # (n, m)
         certain = np.zeros((n, states.n_speakers), bool)
         movable = np.ones(max(n - 1, 0), bool)
-        return cls(cells, vectors, states, prior, voices, movable, np.zeros(n, bool), certain)
+        return cls(cells, vectors, states, prior, counts, movable, np.zeros(n, bool), certain)
 
     def costs(self, places: Float64[np.ndarray, "m p"]) -> Float64[np.ndarray, "n m"]:
         """What each state costs in each cell, per second, if the states lie at these places."""
@@ -93,17 +93,17 @@ class Trellis:
 
 
 def surprise(
-    voices: VoiceCounts, cells: Float64[np.ndarray, "cells 2"], largest: int
+    counts: VoiceCounts, cells: Float64[np.ndarray, "cells 2"], largest: int
 ) -> Float64[np.ndarray, "cells sizes"]:
     """Say how improbable each number of voices is, on average over a cell.
 
     Returns:
         -log P in nats, for 0 to `largest` voices; from three on, all are alike.
     """
-    nats = -np.log(np.maximum(voices.probabilities.astype(np.float64), LEAST))
+    nats = -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
     # Integrals from the start, so that each cell takes two look-ups however long it is.
     total = np.concatenate([np.zeros((1, nats.shape[1])), np.cumsum(nats, axis=0)]) * INSTANT
-    times = np.arange(len(total)) * INSTANT + voices.start
+    times = np.arange(len(total)) * INSTANT + counts.start
     lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
     sums = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T]
     mean = np.stack([own / lengths for own in sums], axis=1)

@@ -54,11 +54,11 @@ class Tally:
             speech[round(begin) : round(end)] = True
         self.truth.append(truth)
         self.speech.append(speech)
-        if heard.voices is None:
+        if heard.counts is None:
             self.counts.append(speech.astype(np.int64))
         else:
-            self.counts.append(heard.voices.likeliest()[:n])
-            self.several.append(heard.voices.probabilities[:n, 2:].sum(axis=1))
+            self.counts.append(heard.counts.likeliest()[:n])
+            self.several.append(heard.counts.probabilities[:n, 2:].sum(axis=1))
 
     def speech_error(self) -> tuple[float, float]:
         """Missed and false speech, as shares of the true one."""
@@ -166,10 +166,10 @@ def of_sure(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]
     for path in (path for folder in folders for path in audio_files(folder)):
         recording = open_recording(path)
         heard, gain = network(recording), np.float32(measure_gain(recording))
-        assert heard.voices is not None
+        assert heard.counts is not None
         sound = np.concatenate(list(recording.blocks())) * gain
         sure = {
-            "network": (INSTANT, 1 - heard.voices.probabilities[:, 0]),
+            "network": (INSTANT, 1 - heard.counts.probabilities[:, 0]),
             "silero-vad": (CHUNK / SAMPLE_RATE, silero(as_chunks(sound))),
         }
         seconds = float(np.diff(heard.regions).sum())

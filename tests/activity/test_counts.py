@@ -58,8 +58,8 @@ def test_where_several_are_heard() -> None:
 def test_what_was_heard_comes_back_from_arrays() -> None:
     some = np.array([[0.0, 1.0]])
     alone = Heard.from_arrays(Heard(some).arrays())
-    assert alone.voices is None and np.array_equal(alone.regions, some)
+    assert alone.counts is None and np.array_equal(alone.regions, some)
     both = Heard.from_arrays(Heard(some, counts("1-2", start=3.5)).arrays())
-    assert both.voices is not None and both.voices.start == 3.5
-    assert np.array_equal(both.voices.probabilities, counts("1-2").probabilities)
+    assert both.counts is not None and both.counts.start == 3.5
+    assert np.array_equal(both.counts.probabilities, counts("1-2").probabilities)
     assert Heard.of(both) is both and Heard.of(some).regions is some

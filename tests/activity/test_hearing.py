@@ -19,20 +19,20 @@ REGIONS = np.array([[0.5, 2.0], [2.5, 9.0]])
 def test_regions_are_cut_off_at_the_ends(talk: Path) -> None:
     heard = hear(open_recording(talk, start=1.0, end=3.0), REGIONS, counts=False)
     np.testing.assert_array_equal(heard.regions, [[1.0, 2.0], [2.5, 3.0]])
-    assert heard.voices is None
+    assert heard.counts is None
 
 
 def test_whoever_finds_speech_our_network_says_how_many(talk: Path) -> None:
     recording = open_recording(talk, end=3.0)
     network = hear(recording, NetworkActivity(), counts=True)
-    assert network.voices is not None
+    assert network.counts is not None
     for activity in (REGIONS, whole):
-        voices = hear(recording, activity, counts=True).voices
+        voices = hear(recording, activity, counts=True).counts
         assert voices is not None
-        np.testing.assert_array_equal(voices.probabilities, network.voices.probabilities)
+        np.testing.assert_array_equal(voices.probabilities, network.counts.probabilities)
     own = VoiceCounts(0.0, np.eye(4, dtype=np.float32))
-    assert hear(recording, lambda *_: Heard(REGIONS, own), counts=True).voices is own
-    assert hear(recording, NetworkActivity(), counts=False).voices is None
+    assert hear(recording, lambda *_: Heard(REGIONS, own), counts=True).counts is own
+    assert hear(recording, NetworkActivity(), counts=False).counts is None
 
 
 def test_what_another_version_found_is_not_taken(

@@ -260,25 +260,25 @@ def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
 
 def test_speech_is_found_and_counted(talk: Path) -> None:
     heard = NetworkActivity()(open_recording(talk))
-    assert heard.voices is not None and heard.voices.start == 0.0
-    assert heard.voices.probabilities.shape == (round(12 / INSTANT), 4)
-    assert np.allclose(heard.voices.probabilities.sum(axis=1), 1, atol=1e-5)
+    assert heard.counts is not None and heard.counts.start == 0.0
+    assert heard.counts.probabilities.shape == (round(12 / INSTANT), 4)
+    assert np.allclose(heard.counts.probabilities.sum(axis=1), 1, atol=1e-5)
     # anna from 1.00 to 5.59, ben from 6.26 on
     spoken = heard.regions
     assert spoken[0, 0] == pytest.approx(1.0, abs=0.15)
     assert spoken[-1, 1] <= 12.0
-    likeliest = heard.voices.likeliest()
+    likeliest = heard.counts.likeliest()
     assert (likeliest[:40] == 0).all() and (likeliest[75:250] == 1).mean() > 0.8
     part = NetworkActivity()(open_recording(talk, start=4.0, end=7.99))
-    assert part.voices is not None and part.voices.start == 4.0
-    assert len(part.voices.probabilities) == 200 and part.regions[-1, 1] <= 7.99
+    assert part.counts is not None and part.counts.start == 4.0
+    assert len(part.counts.probabilities) == 200 and part.regions[-1, 1] <= 7.99
 
 
 def test_scraps_are_no_error() -> None:
     for n in (1, 320, CHUNK + 1):
         heard = NetworkActivity()(open_recording((np.full(n, 0.1), SAMPLE_RATE)))
-        assert heard.voices is not None
-        assert -(-n // 320) - len(heard.voices.probabilities) in (0, 1)  # 10 ms are too few
+        assert heard.counts is not None
+        assert -(-n // 320) - len(heard.counts.probabilities) in (0, 1)  # 10 ms are too few
         assert heard.regions.shape == (0, 2)
 
 

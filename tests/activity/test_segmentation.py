@@ -43,15 +43,15 @@ def test_sizes_of_the_powerset() -> None:
 def test_how_many_speak_is_heard_where_they_do(network: Path, seconds: float) -> None:
     recording = open_recording((steps(seconds), 16_000))
     heard = SegmentationActivity(model=network)(recording)
-    assert heard.voices is not None
-    probabilities = heard.voices.probabilities
+    assert heard.counts is not None
+    probabilities = heard.counts.probabilities
     assert len(probabilities) == int(np.ceil(seconds / 0.02 - 1e-6))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
     times = (np.arange(len(probabilities)) + 0.5) * 0.02
     where = times / seconds * len(LEVELS)
     clear = np.abs(where - np.round(where)) * seconds / len(LEVELS) > 0.06
     expected = np.array(NUMBERS)[np.minimum(where.astype(int), len(NUMBERS) - 1)]
-    assert (heard.voices.likeliest() == expected)[clear].all()
+    assert (heard.counts.likeliest() == expected)[clear].all()
     fifth = seconds / 5
     regions = np.array([[fifth, 2 * fifth], [3 * fifth, seconds]])
     np.testing.assert_allclose(heard.regions, regions, atol=0.05)
@@ -62,14 +62,14 @@ def test_blocks_change_nothing(network: Path, monkeypatch: pytest.MonkeyPatch) -
     whole = SegmentationActivity(model=network)(recording)
     monkeypatch.setattr("diarize.activity.segmentation.BATCH", 1)
     pieces = SegmentationActivity(model=network)(recording)
-    assert whole.voices is not None and pieces.voices is not None
-    np.testing.assert_allclose(whole.voices.probabilities, pieces.voices.probabilities, atol=1e-5)
+    assert whole.counts is not None and pieces.counts is not None
+    np.testing.assert_allclose(whole.counts.probabilities, pieces.counts.probabilities, atol=1e-5)
 
 
 def test_a_part_of_a_recording_keeps_the_time_of_the_file(network: Path) -> None:
     part = open_recording((steps(20.0), 16_000), start=3.0, end=19.0)
     heard = SegmentationActivity(model=network)(part)
-    assert heard.voices is not None and heard.voices.start == 3.0
+    assert heard.counts is not None and heard.counts.start == 3.0
     np.testing.assert_allclose(heard.regions, [[4.0, 8.0], [12.0, 19.0]], atol=0.05)
 
 
@@ -81,12 +81,12 @@ def test_it_takes_the_place_of_our_network_and_is_kept(network: Path, tmp_path: 
     load_segmentation.cache_clear()
     with pytest.raises(InputError, match="no such file"):
         hear(recording, activity, True)
-    assert heard.voices is not None
-    assert heard.voices.several().tolist() == pytest.approx(np.array([[3.0, 4.0]]), abs=0.05)
+    assert heard.counts is not None
+    assert heard.counts.several().tolist() == pytest.approx(np.array([[3.0, 4.0]]), abs=0.05)
     write(network, SEGMENTATION, PYANNOTE)
     again = hear(recording, activity, True, cache)
     assert np.array_equal(again.regions, heard.regions)
-    assert hear(recording, activity, False, cache).voices is None
+    assert hear(recording, activity, False, cache).counts is None
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_counts_are_those_of_a_recording_but_for_the_look_ahead(
     recording = open_recording((conversation, SAMPLE_RATE))
     gain = np.float32(measure_gain(recording))
     heard = NetworkActivity()(recording)
-    assert heard.voices is not None
+    assert heard.counts is not None
     live = LiveCounter(NetworkActivity(), ahead)
     live._level = lambda chunks: chunks * gain  # type: ignore[assignment]
     counts, again = hear(live, conversation)
-    expected = heard.voices.probabilities
+    expected = heard.counts.probabilities
     assert again.shape == expected.shape
     assert np.abs(again - expected).mean() < 0.02
     assert (again.argmax(axis=1) != expected.argmax(axis=1)).mean() < 0.02
@@ -81,9 +81,9 @@ def test_with_all_that_follows_counts_are_those_of_a_recording(talk: Path) -> No
     live = LiveCounter(NetworkActivity(), ahead=100)
     live._level = lambda chunks: chunks * gain  # type: ignore[assignment]
     counts = hear(live, samples).now
-    assert heard.voices is not None
+    assert heard.counts is not None
     # The last chunk is filled up with silence, which the network hears.
-    assert np.allclose(counts[:-25], heard.voices.probabilities[:-25], atol=0.02)
+    assert np.allclose(counts[:-25], heard.counts.probabilities[:-25], atol=0.02)
     found = np.array([(region.start, region.end) for region in live.regions.found])
     assert found == pytest.approx(heard.regions, abs=0.041)
 
