@@ -10,12 +10,13 @@ from jaxtyping import Float32
 
 from diarize.activity.belief import Belief
 from diarize.activity.counter import MOST
-from diarize.activity.counts import INSTANT
+from diarize.activity.counts import INSTANT, Activity
 from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Answer, Context, Ears
 from diarize.activity.network import NetworkActivity, load_counter
 from diarize.activity.regions import with_hysteresis
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
 from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
 from diarize.features import N_FFT, STEP
 from diarize.streaming.loudness import LiveLevel
 from diarize.streaming.speech import Regions
@@ -126,9 +127,7 @@ class LiveCounter:
         self.regions.push(on[1:].tolist())
 
 
-def hear_live(
-    options: SileroActivity | NetworkActivity, spare: float, most: float
-) -> LiveSilero | LiveCounter:
+def hear_live(options: Activity, spare: float, most: float) -> LiveSilero | LiveCounter:
     """Make what hears in a stream.
 
     Args:
@@ -137,9 +136,14 @@ def hear_live(
             this leaves time for, and at most 0.48 s.
         most: seconds after which it must be known at the latest. Where that is too little to hear
             out short speech, or a short silence, still shorter ones are believed.
+
+    Raises:
+        InputError: a detector that hears whole recordings only.
     """
     if isinstance(options, SileroActivity):
         return LiveSilero(options)
+    if not isinstance(options, NetworkActivity):
+        raise InputError(f"a stream cannot hear with {type(options).__name__}")
     heard_out = options.min_speech + options.min_silence
     believed = max(most - UNHEARD, LEAST_HEARD_OUT)
     if believed < heard_out:

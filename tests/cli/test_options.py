@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from diarize import clustering
+from diarize.activity.detectors import DETECTORS
 from diarize.cli import run_command
 from diarize.cli.options import OWN_OPTIONS
 from diarize.cli.run_options import RunOptions
 from diarize.clustering import BACKENDS
 from diarize.clustering.base import MAX_SPEAKERS
+from diarize.formats.table import FORMATS
 from diarize.pipeline import STEPS, WINDOWS
 
 from .conftest import options_of
@@ -30,6 +32,16 @@ def test_ranges_are_those_of_the_library() -> None:
     for option, limits in ((RunOptions.window, WINDOWS), (RunOptions.step, STEPS)):
         assert (option.min, option.max) == limits
     assert RunOptions.max_speakers.show_default == str(MAX_SPEAKERS)
+
+
+def test_help_names_the_formats_and_the_detectors() -> None:
+    def named(command: str, option: str) -> list[str]:
+        return str(options_of(command)[option].metavar).split("|")
+
+    read = [name for name, one in FORMATS.items() if one.read is not None]
+    assert named("run", "format") == named("convert", "target_format") == list(FORMATS)
+    assert named("convert", "source_format") == read
+    assert named("run", "vad")[: len(DETECTORS)] == named("stream", "vad") == list(DETECTORS)
 
 
 def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:

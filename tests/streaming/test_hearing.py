@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.activity import NetworkActivity, SileroActivity
+from diarize.activity import NetworkActivity, SileroActivity, whole
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import CHUNK, as_chunks, measure_gain
 from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.errors import InputError
 from diarize.streaming.hearing import MOST_AHEAD, Counted, LiveCounter, LiveSilero, hear_live
 
 HOP = 7 * CHUNK
@@ -107,6 +108,8 @@ def test_it_looks_ahead_as_far_as_there_is_time() -> None:
         assert live._ahead == ahead
         assert live.slowness <= max(spare, 0.13)
     assert isinstance(hear_live(SileroActivity(), 0.1, 0.1), LiveSilero)
+    with pytest.raises(InputError, match="a stream cannot hear with function"):
+        hear_live(whole, 1.0, 1.0)
 
 
 def test_where_time_is_short_shorter_speech_is_believed() -> None:
