@@ -65,9 +65,11 @@ def measure(
         found = re.search(r"ws://\S+", server.stderr.readline())
         assert found is not None
         delays = Delays()
-        asyncio.run(attend(found[0], samples, clients, seconds, delays))
-        peak, busy = resident(server.pid, "VmHWM") / MIB, cpu_seconds(server.pid) / seconds
-        server.terminate()
+        try:
+            asyncio.run(attend(found[0], samples, clients, seconds, delays))
+            peak, busy = resident(server.pid, "VmHWM") / MIB, cpu_seconds(server.pid) / seconds
+        finally:
+            server.terminate()
     print(f"{clients} clients: lines {shown(delays.lines)}; sending {shown(delays.sending)}")
     latest = delays.begins[int(np.argmax(delays.lines))] if delays.lines else 0.0
     share = late(delays, latency)

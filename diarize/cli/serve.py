@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ from diarize.cli.options import (
 
 if TYPE_CHECKING:
     from diarize.streaming.server import StreamServer
+
+
+SWITCH = 0.0005  # seconds for which a thread holds the interpreter where another waits for it
 
 
 def serve(
@@ -62,6 +66,9 @@ def serve(
     make = partial(StreamingDiarizer, refine=refine, model=model, device=device, seed=seed)
     make(latency=latency)  # so that what cannot be used is refused now
     limits = Limits(clients=clients, seconds=longest)
+    # Threads hold the interpreter for 5 ms as Python has it; for each message the loop that hands
+    # them out would wait for several of them, and with eight clients fall behind.
+    sys.setswitchinterval(SWITCH)
     with one_thread(), one_blas_thread():  # clients have a thread each, and share the cores
         asyncio.run(_listen(StreamServer(limits, latency, out, make), host, port))
 

@@ -159,6 +159,11 @@ class StreamingDiarizer:
         return self._intake.seconds
 
     @property
+    def idle(self) -> float:
+        """Seconds of sound that may come before there is work to do with it."""
+        return max(0, self._timing.hop - self._intake.waiting) / SAMPLE_RATE
+
+    @property
     def decided(self) -> float:
         """Seconds up to which it has been said who speaks."""
         return self._decoder.until

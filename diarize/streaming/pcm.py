@@ -34,6 +34,11 @@ class Pcm:
             raise InputError(f"sample format {self.sample_format}: not one of {known}")
 
     @property
+    def width(self) -> int:
+        """Bytes of a frame: a sample of each channel."""
+        return np.dtype(SAMPLE_FORMATS[self.sample_format]).itemsize * self.n_channels
+
+    @property
     def left_over(self) -> int:
         """Bytes that are no whole frame."""
         return len(self._rest)
@@ -42,7 +47,7 @@ class Pcm:
         """Samples of the mean of all channels, float32."""
         kind = np.dtype(SAMPLE_FORMATS[self.sample_format])
         data = self._rest + data
-        whole = len(data) - len(data) % (kind.itemsize * self.n_channels)
+        whole = len(data) - len(data) % self.width
         self._rest = data[whole:]
         frames = np.frombuffer(data[:whole], kind).reshape(-1, self.n_channels)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused later

@@ -1,9 +1,9 @@
 """`diarize serve`: samples in and lines out over websockets, a stream for each client.
 
 A client sends raw samples as binary messages and reads one JSON object a message, as `diarize
-stream` prints them. Work on a client's sound is done in a thread, one message after the other;
-meanwhile no further one is taken from the network, so that nothing grows and who sends too fast
-waits.
+stream` prints them. Work on a client's sound is done in a thread, as soon as enough has come for
+it; meanwhile no further message is taken from the network, so that nothing grows and who sends too
+fast waits. A client whose sound waits cannot answer a ping: nobody is given up for that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -65,22 +66,34 @@ class Sitting:
     pcm: Pcm
     promise: Promise
     keeper: Keeper
+    seconds: float = 0.0  # of sound that has come
+    _held: bytearray = field(default_factory=bytearray)  # what the stream has not taken in
     _merged: dict[str, str] = field(default_factory=dict)
 
-    def take(self, data: bytes) -> list[str]:
-        """Take in samples."""
-        now, before = time.monotonic(), self.diarizer.seconds
-        turns = self.diarizer.push(self.pcm.decode(data))
-        self.promise.heard(now, before, self.diarizer.seconds)
-        return self._said(turns)
+    def hold(self, data: bytes) -> bool:
+        """Keep samples that have come, and say whether the stream has work to do with them."""
+        self._held += data
+        before, rate = self.seconds, self.diarizer.rate
+        self.seconds += len(data) / (self.pcm.width * rate)
+        self.promise.heard(time.monotonic(), before, self.seconds)
+        return len(self._held) >= self.diarizer.idle * rate * self.pcm.width
+
+    def take(self) -> list[str]:
+        """Take in what has come."""
+        data, self._held = bytes(self._held), bytearray()
+        return self._said(self.diarizer.push(self.pcm.decode(data)))
 
     def catch_up(self) -> list[str]:
         """No sound comes: decide on what would be late otherwise."""
-        return self._said(self.diarizer.catch_up(self.promise.due(time.monotonic())))
+        said = self.take()
+        return said + self._said(self.diarizer.catch_up(self.promise.due(time.monotonic())))
 
     def end(self) -> list[str]:
-        """There is no more sound."""
-        return self._said(self.diarizer.end())
+        """There is no more sound; what cannot be used of the last of it is left out."""
+        said = []
+        with contextlib.suppress(InputError):
+            said = self.take()
+        return said + self._said(self.diarizer.end())
 
     def settle(self) -> list[str]:
         """Settle all that was heard."""
@@ -127,7 +140,9 @@ class StreamServer:
         self.limits = limits or Limits()
         self.n_clients = self._n_streams = 0
         self._latency, self._out, self._make = latency, out, make
-        self._workers = ThreadPoolExecutor(self.limits.clients, "diarize-client")
+        # More threads than cores would only wait for each other; what takes long is apart.
+        self._workers = ThreadPoolExecutor(os.cpu_count() or 1, "diarize-live")
+        self._settling = ThreadPoolExecutor(self.limits.clients, "diarize-settling")
         self._page = PAGE.read_bytes()
         self._over = asyncio.Event()
 
@@ -147,7 +162,7 @@ class StreamServer:
         try:
             return await serve(
                 self._attend, host, port, process_request=self._answer, max_size=MOST_BYTES,
-                max_queue=4, compression=None, close_timeout=READING,
+                max_queue=4, compression=None, close_timeout=READING, ping_timeout=None,
             )  # fmt: skip
         except OSError as problem:
             raise InputError(f"{host}:{port}: {problem.strerror or problem}") from None
@@ -183,7 +198,7 @@ class StreamServer:
         self._n_streams += 1
         uri = f"stream-{time.strftime('%Y%m%d-%H%M%S')}-{self._n_streams}"
         try:
-            sitting = await self._run(self._begin, connection.request, uri)
+            sitting = await _run(self._settling, self._begin, connection.request, uri)
             try:
                 with contextlib.suppress(ConnectionClosed, TimeoutError):
                     await self._converse(connection, sitting)
@@ -217,18 +232,18 @@ class StreamServer:
         """Take in messages to the end, and answer with what is said."""
         told = {"stream": sitting.diarizer.uri, "rate": sitting.diarizer.rate}
         await _send(connection, [json.dumps(told)])
-        while sitting.diarizer.seconds < self.limits.seconds:
+        while sitting.seconds < self.limits.seconds:
             waited = sitting.promise.patience(time.monotonic(), POLL)
             message = await self._next(connection, waited)
             if message == END:
+                await _send(connection, await _run(self._workers, sitting.take))
                 return
             if isinstance(message, str):
                 raise InputError(f"a message is samples, or {END!r}")
             if message is None:
-                lines = await self._run(sitting.catch_up)
-            else:
-                lines = await self._run(sitting.take, message)
-            await _send(connection, lines)
+                await _send(connection, await _run(self._workers, sitting.catch_up))
+            elif sitting.hold(message):  # what is no work needs no thread
+                await _send(connection, await _run(self._workers, sitting.take))
         await _send(connection, [json.dumps({"note": "the stream is as long as it may be"})])
 
     async def _next(self, connection: ServerConnection, seconds: float) -> str | bytes | None:
@@ -248,8 +263,8 @@ class StreamServer:
         """Settle what was heard, whether or not somebody is still there to be told."""
         from websockets.exceptions import ConnectionClosed
 
-        for work in (sitting.end, sitting.settle):
-            lines = await self._run(work)
+        for work, workers in ((sitting.end, self._workers), (sitting.settle, self._settling)):
+            lines = await _run(workers, work)
             with contextlib.suppress(ConnectionClosed, TimeoutError):
                 await _send(connection, lines)
 
@@ -259,9 +274,11 @@ class StreamServer:
         self._over.set()
         await listening.wait_closed()
         self._workers.shutdown()
+        self._settling.shutdown()
 
-    async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work, *arguments)
+
+async def _run(workers: ThreadPoolExecutor, work: Callable[..., Any], *arguments: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(workers, work, *arguments)
 
 
 async def _send(connection: ServerConnection, lines: Iterable[str]) -> None:

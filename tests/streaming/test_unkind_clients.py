@@ -62,9 +62,9 @@ def test_who_does_not_read_is_cut_off_and_nothing_piles_up(
     taken: list[int] = []
     take = server.Sitting.take
 
-    def count(self: server.Sitting, data: bytes) -> list[str]:
-        taken.append(len(data))
-        return take(self, data)
+    def count(self: server.Sitting) -> list[str]:
+        taken.append(len(self._held))
+        return take(self)
 
     monkeypatch.setattr(server.Sitting, "take", count)
     running = run(make=Talkative, out=tmp_path)
