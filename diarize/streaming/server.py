@@ -204,6 +204,7 @@ class StreamServer:
                     await self._converse(connection, sitting)
             finally:
                 await self._end(connection, sitting)
+            await _hang_up(connection)
         except InputError as problem:
             await _refuse(connection, str(problem), UNUSABLE)
         finally:
@@ -301,4 +302,15 @@ async def _refuse(connection: ServerConnection, reason: str, code: int) -> None:
 
     with contextlib.suppress(ConnectionClosed, TimeoutError):
         await _send(connection, [json.dumps({"error": reason})])
-        await connection.close(code, reason[:100])
+        await _hang_up(connection, code, reason[:100])
+
+
+async def _hang_up(connection: ServerConnection, code: int = 1000, reason: str = "") -> None:
+    """Close a connection; the client's own word to that stands behind all that it has sent."""
+    from websockets.exceptions import ConnectionClosed
+
+    closing = asyncio.ensure_future(connection.close(code, reason))
+    with contextlib.suppress(ConnectionClosed):
+        async for _ in connection:
+            pass
+    await closing
