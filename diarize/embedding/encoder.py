@@ -57,12 +57,14 @@ class SpeakerEncoder(Protocol):
     """Puts windows on a sphere, and knows g and the numbers that go with it.
 
     Attributes:
-        compose: g, on unit vectors.
         knowledge: what is known of the vectors.
     """
 
-    compose: Composition
     knowledge: Knowledge
+
+    @property
+    def compose(self) -> Composition:
+        """g, on unit vectors."""
 
     @property
     def dim(self) -> int:

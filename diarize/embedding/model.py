@@ -237,7 +237,14 @@ class CompositionalEmbedding(nn.Module):
         self.knowledge = knowledge or Knowledge()
         kind = Encoder if self.config.branches == 1 else Branches
         self.encode: Encoder | Branches = kind(self.config)
-        self.compose = Composition(self.config.dim)
+        self.add_module("compose", Composition(self.config.dim))
+
+    @property
+    def compose(self) -> Composition:
+        """g; of the class, since Python from 3.12 on looks for members of a protocol there."""
+        found = self.__getattr__("compose")
+        assert isinstance(found, Composition)
+        return found
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows: f."""
