@@ -5,18 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from diarize.storage.onnx_network import SUFFIX
+
 DETECTORS: dict[str, str] = {
     "network": "diarize.activity.network:NetworkActivity",
     "silero": "diarize.activity.silero:SileroActivity",
 }
 """Name -> "module:Class"; streams know these as well (`diarize.streaming.hearing`)."""
 
-FOREIGN = ".onnx"  # how the name of a file ends that is a network of others
-
 
 def is_detector(name: str) -> bool:
     """Whether that names a detector, or a file that is one."""
-    return name in DETECTORS or name.lower().endswith(FOREIGN)
+    return name in DETECTORS or name.lower().endswith(SUFFIX)
 
 
 def make_detector(name: str, device: str = "cpu", **options: Any) -> Any:

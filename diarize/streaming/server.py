@@ -66,17 +66,25 @@ class Sitting:
     pcm: Pcm
     promise: Promise
     keeper: Keeper
-    seconds: float = 0.0  # of sound that has come
     _held: bytearray = field(default_factory=bytearray)  # what the stream has not taken in
     _merged: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def seconds(self) -> float:
+        """How much sound has come."""
+        return self.diarizer.seconds + self._waiting
+
+    @property
+    def _waiting(self) -> float:
+        """Seconds of it that the stream has not taken in."""
+        return len(self._held) / (self.pcm.width * self.diarizer.rate)
+
     def hold(self, data: bytes) -> bool:
         """Keep samples that have come, and say whether the stream has work to do with them."""
+        before = self.seconds
         self._held += data
-        before, rate = self.seconds, self.diarizer.rate
-        self.seconds += len(data) / (self.pcm.width * rate)
         self.promise.heard(time.monotonic(), before, self.seconds)
-        return len(self._held) >= self.diarizer.idle * rate * self.pcm.width
+        return self._waiting >= self.diarizer.idle
 
     def take(self) -> list[str]:
         """Take in what has come."""
