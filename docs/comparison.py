@@ -1,24 +1,24 @@
 """Ours beside others: the table of figures, and the pages that show it.
 
-    python docs/comparison.py [TABLES.md ...]
+    python docs/comparison.py
 
 writes the places anew that follow `<!-- comparison: NAME -->` in docs/comparison.md and the README.
-TABLES.md are what `recipes/all.sh` made: figures of docs/comparison.tsv that name the recipe, a row
-(its first cells) and a column there are taken from them first, with their commit. Other rows are
-published figures, with their source.
+Figures of docs/comparison.tsv that name a recipe, a row (its first cells) and a column are first
+taken from what `recipes/all.sh` made of that recipe, with their commit. Other rows are published
+figures, with their source.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 TABLE = REPOSITORY / "docs" / "comparison.tsv"
+TABLES = REPOSITORY / "recipes" / "tables"
 PAGES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "comparison.md")
 PLACE = re.compile(r"(<!-- comparison: (\w+) -->\n\n)(.*?)(\n\n|\n?\Z)", re.DOTALL)
 RATE = "DER, %"
@@ -80,7 +80,7 @@ def measured(figures: Sequence[Figure], recipe: str, text: str) -> list[Figure]:
     Raises:
         ValueError: the text does not begin with its commit, or lacks a figure.
     """
-    head = re.match(r"<!-- commit (\S+):", text)
+    head = re.match(r"<!-- commit (\w+),", text)
     if head is None:
         raise ValueError(f"{recipe}: these are no tables of recipes/all.sh")
     return [
@@ -135,15 +135,23 @@ def rows(figures: Sequence[Figure], *units: str) -> Iterator[str]:
             yield f"| {one.what} | {one.system} | {number(one)} {unit} | {said} |"
 
 
-def main(paths: Sequence[Path]) -> None:
-    """Take new figures from tables, and write the table and the pages anew."""
+def current() -> list[Figure]:
+    """The figures, those of recipes whose tables are there as these have them."""
     figures = read()
-    for path in paths:
-        figures = measured(figures, path.parent.name, path.read_text(encoding="utf-8"))
+    for recipe in {one.recipe for one in figures}:
+        path = TABLES / f"{recipe}.md"
+        if path.exists():
+            figures = measured(figures, recipe, path.read_text(encoding="utf-8"))
+    return figures
+
+
+def main() -> None:
+    """Take new figures from tables, and write the table and the pages anew."""
+    figures = current()
     write(figures)
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8"), figures), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main([Path(name) for name in sys.argv[1:]])
+    main()

@@ -13,7 +13,7 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 PRINTED = """\
-<!-- commit abc1234: some command -->
+<!-- commit abc1234, code 0123456789, minutes 1: some command -->
 
 | | der | jer |
 |---|---|---|
@@ -42,6 +42,7 @@ def test_the_pages_are_made_from_the_table(comparison: ModuleType) -> None:
         text = page.read_text(encoding="utf-8")
         assert comparison.PLACE.search(text)
         assert comparison.filled(text, comparison.read()) == text, "python docs/comparison.py"
+    assert comparison.current() == comparison.read(), "python docs/comparison.py"
 
 
 def test_every_figure_says_where_it_comes_from(comparison: ModuleType, repo_root: Path) -> None:

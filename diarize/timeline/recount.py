@@ -56,5 +56,6 @@ def _fewer(found: Decoded, likeness: Likeness) -> int:
     doubted = doubts(found.annotation(""), found.trellis.cells, found.trellis.vectors, likeness)
     gone = doubted.again * (1 - doubted.hides)
     n_found = len(gone)
-    below = sum(chance for n, chance in probabilities(doubted).items() if n < n_found)
+    number = probabilities(doubted, clustered=0.0)  # it was wrong before if it is wrong now
+    below = sum(chance for n, chance in number.items() if n < n_found)
     return n_found - 1 if gone.max(initial=0.0) >= NOBODY_NEW and below > 0.5 else 0

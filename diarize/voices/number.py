@@ -3,7 +3,8 @@
 Two things make a number wrong. A speaker may be nobody new: the more alike his voice is to that of
 another who talks more, and the less he says, the sooner. And he may stand for two people: the less
 alike some stretch is to all else that he says, the sooner. Both are asked of each speaker, in the
-words of the embedding (`Likeness`), and taken for independent.
+words of the embedding (`Likeness`), and taken for independent. The clustering had its reasons for
+the number that it found, so that this is more probable than the doubts make it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ HIDES = (4.98, -0.5, -1.62)
 stretch of what he says is the person's who says the rest, and on log(seconds): the least of many is
 less. All six were fitted to the numbers of people in conversations of dev-a, as four backends found
 them, by `recipes/conversations/number.py`."""
+
+CLUSTERED = 0.8
+"""Log odds by which the number found is more probable than the doubts make it; fitted after them,
+in the same way, to conversations of dev-a that `diarize simulate` and `number.py` make."""
 
 STRETCH = 2  # seconds of a speaker that are compared with all else that he says
 
@@ -126,13 +131,17 @@ def _strangest(
     return float(likeness.log_odds(cosines.min(), scarcity(length) + scarcity(total - length)))
 
 
-def probabilities(found: Doubts, low: int = 1, high: int | None = None) -> dict[int, float]:
+def probabilities(
+    found: Doubts, low: int = 1, high: int | None = None, clustered: float = CLUSTERED
+) -> dict[int, float]:
     """How probable each number of people is, ascending, from `low` to `high` if these are told.
 
-    They sum to one; a number that is next to impossible is left out. Of no speakers, it is 0.
+    They sum to one; a number that is next to impossible is left out. Of no speakers, it is 0. With
+    0 for `clustered`, the doubts alone count.
     """
     k = len(found.again)
     each = _numbers(found.again, found.hides)
+    each[k] *= np.exp(clustered)
     numbers = np.arange(len(each))
     told = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
     each = np.where(told, each, 0.0)

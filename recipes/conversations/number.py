@@ -41,6 +41,7 @@ from diarize.pipeline import Diarizer
 from diarize.storage.cache import Cache
 from diarize.voices.number import (
     AGAIN,
+    CLUSTERED,
     HIDES,
     LEAST,
     doubted,
@@ -220,14 +221,16 @@ def fit(told: argparse.Namespace) -> None:
     ]
 
     def surprise(constants: np.ndarray) -> float:
-        again, hides = constants[: len(AGAIN)], constants[len(AGAIN) :]
+        again, hides, (clustered,) = np.split(constants, [len(AGAIN), len(AGAIN) + len(HIDES)])
         chances = [
-            probabilities(doubted(one.evidence, (), again, hides)).get(one.true, 0.0)
+            probabilities(doubted(one.evidence, (), again, hides), clustered=clustered).get(
+                one.true, 0.0
+            )
             for one in found
         ]
         return float(-np.log(np.maximum(chances, LEAST)).mean())
 
-    best = minimize(surprise, np.array([*AGAIN, *HIDES]), method="Nelder-Mead")
+    best = minimize(surprise, np.array([*AGAIN, *HIDES, CLUSTERED]), method="Nelder-Mead")
     print(
         f"{len(found)} results: {np.round(best.x, 2).tolist()}, mean surprise {best.fun:.3f} nats"
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import grimp
 import pytest
 
 from .conftest import RECIPES, run_script
@@ -21,6 +23,9 @@ def house(tmp_path: Path) -> Path:
     shutil.copytree(RECIPES / "steps", tmp_path / "house" / "recipes" / "steps")
     shutil.copy(RECIPES / "all.sh", tmp_path / "house" / "recipes")
     (tmp_path / "house" / "data" / "speech").mkdir(parents=True)
+    for folder in ("a", "b"):
+        (tmp_path / "house" / "diarize" / folder).mkdir(parents=True)
+        (tmp_path / "house" / "diarize" / folder / "one.py").write_text("")
     (tmp_path / "house" / ".gitignore").write_text("/data/\n/work/\n__pycache__/\n")
     write_table(
         tmp_path / "house",
@@ -28,20 +33,32 @@ def house(tmp_path: Path) -> Path:
             "one",
             "1",
             "speech",
+            "-",
             "ONE.md",
             'echo "| ${data##*/} |"; echo said >&2; echo x >> "$work/n"',
         ),
-        ("two", "90", "speech rooms", "TWO.md", "false"),
-        ("three", "2", "module:json", "THREE.md", '[ -e "$data/ready" ]; echo "| 3 |"'),
-        ("four", "3", "module:nobody_has_it", "FOUR.md", "true"),
+        ("two", "90", "speech rooms", "-", "TWO.md", "false"),
+        (
+            "three",
+            "2",
+            "module:json",
+            "diarize/a",
+            "THREE.md",
+            '[ -e "$data/ready" ]; echo "| 3 |"',
+        ),
+        ("four", "3", "module:nobody_has_it", "-", "FOUR.md", "true"),
     )
     return tmp_path / "house"
 
 
 def write_table(house: Path, *rows: tuple[str, ...]) -> None:
     with (house / "recipes" / "all.tsv").open("w") as file:
-        for row in (("recipe", "minutes", "needs", "page", "command"), *rows):
+        for row in (("recipe", "minutes", "needs", "rests", "page", "command"), *rows):
             print(*row, sep="\t", file=file)
+    commit(house)
+
+
+def commit(house: Path) -> None:
     who = ("-c", "user.name=a", "-c", "user.email=a@b")
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "x", "--allow-empty"]):
         subprocess.run(["git", *command], cwd=house, check=True)
@@ -60,34 +77,49 @@ def test_what_would_run_is_said(house: Path) -> None:
         ["2", "three", "about 2 minutes"],
         ["3", "four", "left out: no the module nobody_has_it"],
     ]
-    assert not list((house / "work").rglob("tables.md"))
+    assert not list((house / "recipes" / "tables").iterdir())
 
 
-def test_what_is_finished_at_a_commit_is_not_run_again(house: Path) -> None:
+def test_tables_of_the_present_code_are_not_made_again(house: Path) -> None:
     first = run(house)
     assert first.returncode == 1, "the third needs something else"
     assert "three failed: " in first.stderr and "log" in first.stderr
-    (head,) = (path.name for path in (house / "work" / "all").iterdir())
-    own = house / "work" / "all" / head
-    tables = (own / "one" / "tables.md").read_text()
-    assert tables.startswith(f"<!-- commit {head}: echo") and tables.endswith("\n| data |\n")
-    assert (own / "one" / "log").read_text() == "said\n"
-    assert f"| one | {own}/one/tables.md | ONE.md | {head} | 0 |" in first.stdout
-    assert "three" not in first.stdout
+    assert first.stdout == "recipes/tables/one.md\n"
+    tables = (house / "recipes" / "tables" / "one.md").read_text()
+    head = re.match(r"<!-- commit (\w{7,}), code (\w{10}), minutes \d+: echo", tables)
+    assert head and tables.endswith("-->\n\n| data |\n")
+    own = house / "work" / "all" / head[2] / "one"
+    assert (own / "log").read_text() == "said\n"
 
     (house / "data" / "ready").touch()
     second = run(house)
     assert second.returncode == 0, second.stderr
-    assert "one                    finished at this commit" in second.stderr
-    assert (own / "one" / "n").read_text() == "x\n"
-    assert (own / "three" / "tables.md").read_text().endswith("-->\n\n| 3 |\n")
-    assert "| one |" in second.stdout and "| three |" in second.stdout
+    assert f"one                    of the present code, at commit {head[1]}" in second.stderr
+    assert second.stdout == "recipes/tables/three.md\n"
+    assert (own / "n").read_text() == "x\n"
 
     assert run(house, "--only", "one", "--again").returncode == 0
-    assert (own / "one" / "n").read_text() == "x\nx\n"
-    write_table(house, ("one", "1", "-", "ONE.md", "true"))
-    other = run(house, "--dry-run")
-    assert "one                    took 0 minutes" in other.stderr
+    assert (own / "n").read_text() == "x\nx\n"
+
+
+def test_tables_are_made_again_where_what_they_rest_on_changed(house: Path) -> None:
+    (house / "data" / "ready").touch()
+    assert run(house).returncode == 0
+    commit(house)  # the tables themselves
+    assert "minutes" not in run(house, "--dry-run").stderr
+
+    (house / "diarize" / "b" / "one.py").write_text("b = 1\n")
+    changed = run(house, "--only", "one three")
+    assert "one: its code is not as committed" in changed.stderr
+    assert "three                  of the present code" in changed.stderr
+    assert ", code changed," in (house / "recipes" / "tables" / "one.md").read_text()
+    commit(house)
+    said = run(house, "--dry-run").stderr
+    assert "one                    about 1 minutes" in said
+    assert "three                  of the present code" in said
+
+    write_table(house, ("three", "2", "-", "diarize/a", "THREE.md", "true"))
+    assert "three                  about 2 minutes" in run(house, "--dry-run").stderr
 
 
 def test_a_choice_of_recipes(house: Path) -> None:
@@ -96,16 +128,6 @@ def test_a_choice_of_recipes(house: Path) -> None:
     assert by_number == by_name and by_name.split()[:2] == ["2", "three"]
     wrong = run(house, "--only", "none-of-them", "--dry-run")
     assert wrong.returncode == 2 and "no recipe is called none-of-them" in wrong.stderr
-
-
-def test_a_changed_tree_is_never_finished(house: Path) -> None:
-    with (house / "recipes" / "all.sh").open("a") as script:
-        script.write("# changed\n")
-    for _ in range(2):
-        done = run(house, "--only", "one")
-        assert done.returncode == 0 and "the tree is not as committed" in done.stderr
-    (counted,) = (house / "work" / "all").glob("*-dirty/one/n")
-    assert counted.read_text() == "x\nx\n"
 
 
 def rows() -> list[dict[str, str]]:
@@ -132,3 +154,36 @@ def test_every_line_names_what_there_is(row: dict[str, str]) -> None:
         defaults = (REPOSITORY / script).read_text().partition("parse_options.sh")[0]
         for option in re.findall(r" --([a-z-]+)", told):
             assert re.search(rf"^[^#]*\b{option.replace('-', '_')}=", defaults, re.M), option
+
+
+def imported(path: Path) -> set[str]:
+    """Modules, or what lies in them, that a program names."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+        elif isinstance(node, ast.Import):
+            named |= {one.name for one in node.names}
+    steps = {name for name in named if name.startswith("steps.")}
+    programs = [RECIPES / f"{name.replace('.', '/')}.py" for name in steps]
+    return named.union(*(imported(program) for program in programs if program.exists()))
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in rows() if row["rests"] != "-"], ids=lambda row: row["recipe"]
+)
+def test_a_recipe_rests_on_what_it_names(row: dict[str, str]) -> None:
+    (script,) = re.findall(r"recipes/\S+\.sh", row["command"])
+    text = (REPOSITORY / script).read_text()
+    assert not re.search(r"^ *diarize (?!train embedding)", text, re.M)
+    graph = grimp.build_graph("diarize")
+    programs = (REPOSITORY / script).parent.glob("*.py")
+    needed = set().union(*map(imported, programs)) & graph.modules
+    needed |= set().union(*(graph.find_upstream_modules(module) for module in needed))
+    listed = subprocess.run(
+        ["git", "ls-files", *row["rests"].split()],
+        cwd=REPOSITORY, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    files = re.findall(r"^(.*?)(?:/__init__)?\.py$", listed, re.M)
+    modules = {name.replace("/", ".") for name in files}
+    assert needed - modules <= {"diarize"}

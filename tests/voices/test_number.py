@@ -46,9 +46,19 @@ def test_bounds_bind(speakers: Doubts, low: int, more: int) -> None:
 
 def test_they_are_those_of_independent_doubts() -> None:
     assert probabilities(doubted((0.0, 0.0), (0.0, 0.0))) == {2: 1.0}
-    number = probabilities(doubted((0.0, 0.1), (0.2, 0.0)))
-    assert number == pytest.approx({1: 0.2 * 0.9, 2: 0.2 * 0.1 + 0.8 * 0.9, 3: 0.8 * 0.1})
+    one, two, three = 0.2 * 0.9, 0.2 * 0.1 + 0.8 * 0.9, 0.8 * 0.1
+    number = probabilities(doubted((0.0, 0.1), (0.2, 0.0)), clustered=0.0)
+    assert number == pytest.approx({1: one, 2: two, 3: three})
     assert probabilities(doubted()) == {0: 1.0}
+
+
+def test_the_number_found_is_more_probable_than_its_doubts_say() -> None:
+    speakers = doubted((0.0, 0.1), (0.2, 0.0))
+    doubts_alone = probabilities(speakers, clustered=0.0)
+    number = probabilities(speakers, clustered=1.5)
+    for other in (1, 3):
+        odds = doubts_alone[2] / doubts_alone[other]
+        assert number[2] / number[other] == pytest.approx(np.exp(1.5) * odds)
 
 
 def test_what_is_told_is_the_only_number() -> None:
