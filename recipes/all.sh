@@ -41,6 +41,17 @@ said_of() { # NAME WORD: the word's value in the first line of its tables
   sed -nE "1s/.*[ ,(]$2 ([^ ,:]+).*/\1/p" "$here/tables/$1.md" 2> /dev/null || true
 }
 
+tidy() { # FOLDER: leaves out lines that name files in it, and puts an empty line before a table
+  awk -v folder="$1" 'index($0, folder) { next }
+    held { if (/^\|---/ && above != "") print ""; print line; above = line }
+    { line = $0; held = 1 }
+    END { if (held) print line }'
+}
+
+present() { # NAME: are its tables of the present code?
+  ! $again && [ -n "${codes[$1]}" ] && [ "$(said_of "$1" code)" = "${codes[$1]}" ]
+}
+
 # What will run: the lines of the table that are wanted and can be run.
 names=() number=-1
 declare -A commands codes
@@ -50,7 +61,7 @@ while IFS=$'\t' read -r name minutes needs rests page command; do
   [ -z "$only" ] || [[ " $only " == *" $name "* ]] || continue
   missing=$(lacking "$needs" | paste -sd, -)
   codes[$name]=$(resting "$rests" "$command" || true) commands[$name]=$command
-  if ! $again && [ -n "${codes[$name]}" ] && [ "$(said_of "$name" code)" = "${codes[$name]}" ]; then
+  if present "$name"; then
     said="of the present code, at commit $(said_of "$name" commit)"
   elif [ -n "$missing" ]; then
     said="left out: no $missing"
@@ -67,6 +78,7 @@ $dry_run && exit 0
 
 failed=()
 for name in ${names[@]+"${names[@]}"}; do
+  if present "$name"; then continue; fi # made beside this meanwhile
   code=${codes[$name]:-changed} began=$SECONDS
   own=$all/$code/$name
   [ "$code" != changed ] || log "$name: its code is not as committed: what is made now is made again next time"
@@ -75,7 +87,7 @@ for name in ${names[@]+"${names[@]}"}; do
   if work=$own bash -euo pipefail -c "${commands[$name]}" > "$own/tables.part" 2>> "$own/log"; then
     minutes=$(((SECONDS - began + 59) / 60))
     { printf '<!-- commit %s, code %s, minutes %s: %s -->\n\n' "$commit" "$code" "$minutes" "${commands[$name]}"
-      cat "$own/tables.part"; } > "$own/tables.md"
+      tidy "$own" < "$own/tables.part"; } > "$own/tables.md"
     mv "$own/tables.md" "$here/tables/$name.md"
     echo "recipes/tables/$name.md"
   else

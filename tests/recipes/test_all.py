@@ -122,6 +122,15 @@ def test_tables_are_made_again_where_what_they_rest_on_changed(house: Path) -> N
     assert "three                  about 2 minutes" in run(house, "--dry-run").stderr
 
 
+def test_tables_stand_apart_and_name_no_files(house: Path) -> None:
+    shown = ("| a |", "|---|", "| 1 |", "$work/a.flac 3.0", "| b |", "|---|", "| 2 |")
+    command = "; ".join(f'echo "{line}"' for line in shown)
+    write_table(house, ("one", "1", "-", "-", "ONE.md", command))
+    assert run(house).returncode == 0
+    tables = (house / "recipes" / "tables" / "one.md").read_text().partition("\n")[2]
+    assert tables == "\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n| 2 |\n"
+
+
 def test_a_choice_of_recipes(house: Path) -> None:
     by_number = run(house, "--dry-run", "--stage", "2", "--stop-stage", "2").stderr
     by_name = run(house, "--dry-run", "--only", "three").stderr
@@ -173,7 +182,7 @@ def imported(path: Path) -> set[str]:
     "row", [row for row in rows() if row["rests"] != "-"], ids=lambda row: row["recipe"]
 )
 def test_a_recipe_rests_on_what_it_names(row: dict[str, str]) -> None:
-    (script,) = re.findall(r"recipes/\S+\.sh", row["command"])
+    (script,) = set(re.findall(r"recipes/\S+\.sh", row["command"]))
     text = (REPOSITORY / script).read_text()
     assert not re.search(r"^ *diarize (?!train embedding)", text, re.M)
     graph = grimp.build_graph("diarize")
