@@ -21,8 +21,8 @@ all=$(cd "$work" && pwd)
 
 resting() { # PATHS COMMAND: names the code that a recipe rests on, by its content; nothing where it is not as committed
   local paths=$1
-  [ "$paths" != - ] || paths='diarize models recipes benchmarks'
-  paths="$paths recipes/steps :!*.md :!recipes/all.sh :!recipes/all.tsv"
+  if [ "$paths" = - ]; then paths='diarize models recipes benchmarks'; else paths="$paths recipes/steps"; fi
+  paths="$paths :!*.md :!recipes/all.sh :!recipes/all.tsv"
   # shellcheck disable=SC2086
   git diff --quiet HEAD -- $paths && { git ls-files -s -- $paths; echo "$2"; } | git hash-object --stdin | cut -c 1-10
 }
@@ -37,8 +37,8 @@ lacking() { # NEEDS: prints what is not there
     esac
   done
 }
-said_of() { # NAME WORD: the word's value in the first line of its tables
-  sed -nE "1s/.*[ ,(]$2 ([^ ,:]+).*/\1/p" "$here/tables/$1.md" 2> /dev/null || true
+said_of() { # NAME WORD: the word's value at the head of its tables, before the command
+  sed -nE "1s/^<!-- ([^:]*, )?$2 ([^ ,:]+)[,:].*/\2/p" "$here/tables/$1.md" 2> /dev/null || true
 }
 
 tidy() { # FOLDER: leaves out lines that name files in it, and puts an empty line before a table
