@@ -16,11 +16,11 @@ from scipy.signal import lfilter
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 
-LEAST = 0.425  # mean probability, by the network and by silero-vad, of what is believed
+LEAST = 0.51  # mean probability, by the network and by silero-vad, of what is believed
 MEMORY = 10.0  # seconds of speech after which its weight has fallen to 1 / e
 HEARD = 0.5  # probability from which on the network hears speech
 # A stream has not heard what follows: to begin with it believes in half a second of speech.
-CREDIT, CREDIT_SECONDS = 0.5, 0.5
+CREDIT, CREDIT_SECONDS = 0.55, 0.5
 
 Counts = Float32[np.ndarray, "n 4"]
 Said = Float32[np.ndarray, "n"]

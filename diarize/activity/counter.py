@@ -1,7 +1,8 @@
 """A small network that hears how many voices there are: none, one, two, three or more.
 
-Log-mel bands of four frames of 10 ms and silero-vad's word on the same 40 ms pass through a linear
-layer and two bidirectional LSTM layers; each step answers for two instants of 20 ms.
+The spectra of two instants of 20 ms (`diarize/activity/spectra.py`) and silero-vad's word on the
+same 40 ms pass through a linear layer and three bidirectional LSTM layers; each step answers for
+both instants.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from diarize.activity.spectra import BANDS
+
 MOST = 3  # voices; more count as so many
 
 
@@ -19,13 +22,12 @@ MOST = 3  # voices; more count as so many
 class CounterConfig:
     """Sizes of the network."""
 
-    bands: int = 64  # mel bands of a frame
-    stack: int = 4  # frames of 10 ms in one step
-    answers: int = 2  # instants that a step answers for
+    bands: int = BANDS  # numbers that are seen of an instant
+    stack: int = 2  # instants of 20 ms in one step, for each of which it answers
     hints: int = 2  # values of silero-vad in one step
     width: int = 192  # outputs of the linear layer before the LSTM
     hidden: int = 128  # units of each direction
-    layers: int = 2  # of the LSTM
+    layers: int = 3  # of the LSTM
 
 
 class VoiceCounter(nn.Module):
@@ -43,23 +45,23 @@ class VoiceCounter(nn.Module):
         self.lstm = nn.LSTM(
             config.width, config.hidden, config.layers, batch_first=True, bidirectional=True
         )
-        self.leave = nn.Linear(2 * config.hidden, config.answers * (MOST + 1))
+        self.leave = nn.Linear(2 * config.hidden, config.stack * (MOST + 1))
 
     def forward(
-        self, mel: Float[Tensor, "b frames bands"], hints: Float[Tensor, "b steps hints"]
-    ) -> Float[Tensor, "b answers 4"]:
+        self, spectra: Float[Tensor, "b instants bands"], hints: Float[Tensor, "b steps hints"]
+    ) -> Float[Tensor, "b instants 4"]:
         """Count voices.
 
         Args:
-            mel: log-mel bands, `stack` frames for each step.
+            spectra: of `stack` instants for each step.
             hints: silero-vad's log-odds of speech.
 
         Returns:
-            Unnormalised log-probabilities, `answers` for each step.
+            Unnormalised log-probabilities.
         """
         steps = hints.shape[1]
-        seen = (mel - self.mean) / self.deviation  # (b, frames, bands)
-        seen = seen.reshape(len(mel), steps, -1)  # (b, steps, stack * bands)
+        seen = (spectra - self.mean) / self.deviation  # (b, instants, bands)
+        seen = seen.reshape(len(seen), steps, -1)  # (b, steps, stack * bands)
         entered = self.norm(torch.relu(self.enter(torch.cat([seen, hints], dim=2))))
         heard, _ = self.lstm(entered)  # (b, steps, 2 * hidden)
-        return self.leave(heard).reshape(len(mel), -1, MOST + 1)
+        return self.leave(heard).reshape(len(seen), -1, MOST + 1)

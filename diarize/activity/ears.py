@@ -16,40 +16,22 @@ from scipy.special import expit, softmax
 from diarize.activity.counter import MOST, VoiceCounter
 from diarize.activity.level import CHUNK
 from diarize.activity.silero import SileroNetwork
+from diarize.activity.spectra import BANDS, INSTANT_SAMPLES, SpectraStream
 from diarize.audio import SAMPLE_RATE
-from diarize.features import N_FFT, N_MELS, STEP, log_mel
 from diarize.threads import one_blas_thread, one_thread, torch_threads
 
-STEP_SAMPLES = 4 * STEP  # of one step of the network, 40 ms
+STEP_SAMPLES = 2 * INSTANT_SAMPLES  # of one step of the network, 40 ms
 STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
 WHOLE_STEPS = 4  # steps that five chunks of silero-vad cover, no more and no less
 LEAST_ODDS = 1e-3  # probability of silero-vad below which nothing is told apart
 ODDS_SCALE = 4.0  # brings log-odds to the order of one
-# All is heard twice, the second time 8 dB quieter, and the mean counts: what either network takes
-# for speech, or for two voices, depends on the level, and chance of this kind averages out.
-LEVELS = (0.0, -8.0)  # dB
-# Silero-vad's odds of speech count half beside the network's own: it has heard far more real rooms,
-# music and noise. In real meetings a tenth is as much as it says of quiet speech.
-SHARE = 0.5
+# Levels at which all is heard; the mean of the answers counts. A network that hears no harmonics
+# gained by a second one, 8 dB quieter; this one does not.
+LEVELS = (0.0,)  # dB
+# Silero-vad's odds of speech count a quarter beside the network's own: it has heard far more real
+# rooms, music and noise. In real meetings a tenth is as much as it says of quiet speech.
+SHARE = 0.25
 NEUTRAL = 0.1  # probability of silero-vad that changes nothing
-
-
-class LogMelStream:
-    """Log-mel bands of sound that comes in pieces: frame t is centred on 10 t + 5 ms."""
-
-    def __init__(self) -> None:
-        self._rest = np.zeros((N_FFT - STEP) // 2, np.float32)
-
-    def push(self, samples: Float32[np.ndarray, "samples"]) -> Float32[np.ndarray, "frames 64"]:
-        """Take the samples that follow those of the last call; give the frames they complete."""
-        self._rest = np.concatenate([self._rest, samples])
-        frames = log_mel(self._rest)
-        self._rest = self._rest[len(frames) * STEP :]
-        return frames
-
-    def finish(self) -> Float32[np.ndarray, "frames 64"]:
-        """There is no more sound: silence follows."""
-        return self.push(np.zeros((N_FFT - STEP) // 2, np.float32))
 
 
 def hints_of(
@@ -85,30 +67,30 @@ class SlidingCounter:
     ) -> None:
         self._counter = counter
         self._span, self._before, self._after, self._rows = span, before, after, rows
-        self._frames = np.zeros((0, N_MELS), np.float32)
+        self._spectra = np.zeros((0, BANDS), np.float32)
         self._speech = np.zeros(0, np.float32)  # probabilities of silero-vad
-        self._first = 0  # step of the first frame that is held
+        self._first = 0  # step of the first row that is held
         self._spoken = 0  # step with which the first of these probabilities begins
         self._answered = 0  # steps
 
     def push(
-        self, frames: Float32[np.ndarray, "n 64"], speech: Float32[np.ndarray, "chunks"]
+        self, spectra: Float32[np.ndarray, "n 256"], speech: Float32[np.ndarray, "chunks"]
     ) -> Float32[np.ndarray, "answers 4"]:
-        """Take in log-mel frames and silero-vad's probabilities that follow the last ones.
+        """Take in spectra and silero-vad's probabilities that follow the last ones.
 
         Returns:
             Logarithms of the probabilities of none, one, two, three or more voices.
         """
-        self._frames = np.concatenate([self._frames, frames])
+        self._spectra = np.concatenate([self._spectra, spectra])
         self._speech = np.concatenate([self._speech, speech])
         return self._answer(self._rows)
 
     def finish(self) -> Float32[np.ndarray, "answers 4"]:
         """There is no more sound: answer what is left."""
         stack = self._counter.config.stack
-        if missing := -len(self._frames) % stack:
-            last = self._frames[-1:] if len(self._frames) else np.zeros((1, N_MELS), np.float32)
-            self._frames = np.concatenate([self._frames, np.repeat(last, missing, axis=0)])
+        if missing := -len(self._spectra) % stack:
+            last = self._spectra[-1:] if len(self._spectra) else np.zeros((1, BANDS), np.float32)
+            self._spectra = np.concatenate([self._spectra, np.repeat(last, missing, axis=0)])
         found = [self._answer(1)]
         end = self._end()
         if self._answered < end:
@@ -117,8 +99,8 @@ class SlidingCounter:
         return np.concatenate(found)
 
     def _end(self) -> int:
-        """Steps whose frames have come."""
-        return self._first + len(self._frames) // self._counter.config.stack
+        """Steps whose spectra have come."""
+        return self._first + len(self._spectra) // self._counter.config.stack
 
     def _answer(self, least: int) -> Float32[np.ndarray, "answers 4"]:
         """Answer whole spans, at least so many at a time."""
@@ -141,7 +123,7 @@ class SlidingCounter:
         for length in sorted(lengths, reverse=True):
             own = [i for i, (a, b) in enumerate(heard) if b - a == length]
             logits = self._ask([heard[i] for i in own])
-            each = self._counter.config.answers
+            each = self._counter.config.stack
             for row, i in zip(logits, own, strict=True):
                 begin = (spans[i][0] - heard[i][0]) * each
                 answers.append((i, row[begin : begin + (spans[i][1] - spans[i][0]) * each]))
@@ -150,21 +132,19 @@ class SlidingCounter:
     @torch.inference_mode()
     def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 4"]:
         stack = self._counter.config.stack
-        mel = np.stack(
-            [
-                self._frames[(a - self._first) * stack : (b - self._first) * stack]
-                for a, b in stretches
-            ]
+        first = self._first
+        spectra = np.stack(
+            [self._spectra[(a - first) * stack : (b - first) * stack] for a, b in stretches]
         )
         hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
         device = self._counter.mean.device
-        logits = self._counter(torch.from_numpy(mel).to(device), torch.from_numpy(hints).to(device))
-        return logits.log_softmax(dim=-1).cpu().numpy()
+        seen = torch.from_numpy(spectra).to(device), torch.from_numpy(hints).to(device)
+        return self._counter(*seen).log_softmax(dim=-1).cpu().numpy()
 
     def _forget(self) -> None:
         """Let go of what no further answer hears."""
         first = max(self._first, self._answered - self._before)
-        self._frames = self._frames[(first - self._first) * self._counter.config.stack :]
+        self._spectra = self._spectra[(first - self._first) * self._counter.config.stack :]
         self._first = first
         spoken = first - first % WHOLE_STEPS
         self._speech = self._speech[(spoken - self._spoken) * STEP_SAMPLES // CHUNK :]
@@ -198,10 +178,10 @@ class Answers:
         self._answered = 0  # steps
 
     def hear(
-        self, level: int, frames: Float32[np.ndarray, "n 64"], said: Float32[np.ndarray, "chunks"]
+        self, level: int, spectra: Float32[np.ndarray, "n 256"], said: Float32[np.ndarray, "chunks"]
     ) -> Float32[np.ndarray, "answers 4"]:
         """Take in what follows at one level; answer as far as it allows."""
-        return self._sliding[level].push(frames, said)
+        return self._sliding[level].push(spectra, said)
 
     def finish(self, level: int) -> Float32[np.ndarray, "answers 4"]:
         """There is no more of it: answer what is left."""
@@ -243,7 +223,7 @@ class Ears:
     def __init__(self, counter: VoiceCounter, *contexts: Context, share: float = SHARE) -> None:
         self._gains = [np.float32(10 ** (level / 20)) for level in LEVELS]
         self._silero = [SileroNetwork() for _ in LEVELS]
-        self._mel = [LogMelStream() for _ in LEVELS]
+        self._spectra = [SpectraStream() for _ in LEVELS]
         self._answers = [Answers(counter, context, share) for context in contexts]
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
@@ -264,18 +244,18 @@ class Ears:
         """What silero-vad says of them at one level, and the network in each context."""
         levelled = chunks * self._gains[level]
         said = self._silero[level](levelled)
-        frames = self._mel[level].push(levelled.reshape(-1))
-        return said, [answers.hear(level, frames, said) for answers in self._answers]
+        spectra = self._spectra[level].push(levelled.reshape(-1))
+        return said, [answers.hear(level, spectra, said) for answers in self._answers]
 
     def finish(self) -> list[Answer]:
         """There is no more sound: answer what is left."""
         nothing = np.zeros((len(LEVELS), 0), np.float32)
         heard = []
-        for level, mel in enumerate(self._mel):
-            frames = mel.finish()
+        for level, stream in enumerate(self._spectra):
+            spectra = stream.finish()
             heard.append(
                 [
-                    np.concatenate([of.hear(level, frames, nothing[level]), of.finish(level)])
+                    np.concatenate([of.hear(level, spectra, nothing[level]), of.finish(level)])
                     for of in self._answers
                 ]
             )

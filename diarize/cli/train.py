@@ -196,6 +196,15 @@ def activity(
     ),
     rooms: Path | None = ROOMS,
     noise: list[Path] | None = NOISE,
+    teacher: Path | None = option(
+        None,
+        "FILE",
+        "Weights of a teacher that has heard real meetings (recipes/activity/teacher.py).",
+        show_default="none: the truth alone",
+    ),
+    unlabelled: list[Path] | None = option(
+        None, "DIR", "Recordings that the teacher alone labels; may repeat.", show_default="none"
+    ),
     start: Path | None = option(None, "FILE", "Weights to begin with.", show_default="drawn ones"),
     steps: int = count(4_500, "Steps in all."),
     every: int = count(100, "Steps between two checkpoints."),
@@ -222,6 +231,8 @@ def activity(
         noise=noise or [],
         development=dev_split,
         development_turns=dev_turns or [],
+        teacher=teacher,
+        unlabelled=unlabelled or (),
         start=start,
         loop=CounterLoop(steps=steps, every=every),
         seed=seed,

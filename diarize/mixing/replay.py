@@ -224,7 +224,7 @@ class Replay:
             mixed = mixed + np.float32(spoken) * draw_events(rng, n, rate, self.noises)
         if rng.random() >= scene.clean:
             snr = float(rng.uniform(*scene.snr))
-            mixed = mixed + self._background(n, rng) * np.float32(spoken * 10 ** (-snr / 20))
+            mixed = mixed + self.background(n, rng) * np.float32(spoken * 10 ** (-snr / 20))
         if kind == "telephone" or rng.random() < scene.telephone:
             mixed = through_telephone(mixed, rng)
         if rng.random() < scene.codec:
@@ -255,7 +255,7 @@ class Replay:
             mixed += through_response(track, place_of(self.rooms, room, first + place))
         return through_response(mixed, impulse_response(rng, None, 0.0))
 
-    def _background(self, n: int, rng: np.random.Generator) -> Float32[np.ndarray, "_"]:
+    def background(self, n: int, rng: np.random.Generator) -> Float32[np.ndarray, "_"]:
         """A background of unit power."""
         kind = rng.random()
         if kind < self.scene.babble:

@@ -16,14 +16,16 @@ from diarize.activity.network import load_counter, save_counter
 from diarize.embedding import pick_device
 from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
+from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import Replay
 from diarize.mixing.rooms import draw_rooms
 from diarize.mixing.speech import Utterance, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
-from diarize.training.chunks import Shard, ShardFolder, Shards, render_shard
+from diarize.training.chunks import Shard, ShardFolder, Shards, Source, render_shard
 from diarize.training.counting import CounterLoop, CounterTrainer, as_batch, draw_batch, judge
+from diarize.training.counting_teacher import load_teacher
 from diarize.training.steps import Report, take_steps
 
 SPEEDS = (1.0, 0.92, 1.09)  # at which voices are heard whose pauses are short
@@ -42,6 +44,9 @@ class ActivityRecipe(SpeechRecipe):
         development: split whose voices replay `development_turns`; the weights with the lowest
             loss there are kept. None: the last are.
         development_turns: talk that is not trained on.
+        teacher: weights of the network that says how many speak, beside the truth; None: the truth
+            alone.
+        unlabelled: folders of recordings of which the teacher alone says it.
         start: weights to begin with; None: drawn ones.
         model, loop: sizes and steps.
     """
@@ -49,6 +54,8 @@ class ActivityRecipe(SpeechRecipe):
     turns: Sequence[str]
     development: str | None = None
     development_turns: Sequence[str] = ()
+    teacher: Path | None = None
+    unlabelled: Sequence[Path] = ()
     start: Path | None = None
     model: CounterConfig = field(default_factory=CounterConfig)
     loop: CounterLoop = field(default_factory=CounterLoop)
@@ -73,6 +80,9 @@ def train_activity(
     start = None if recipe.start is None else load_counter(recipe.start)
     if (recipe.development is None) != (not recipe.development_turns):
         raise InputError("a split to judge by and the turns to replay it with go together")
+    if recipe.unlabelled and recipe.teacher is None:
+        raise InputError("of recordings without labels a teacher has to say how many speak")
+    teacher = None if recipe.teacher is None else load_teacher(recipe.teacher)
     written = recipe_text(recipe, every=0)
     begun = has_begun(written, folder)
     talks = find_talks(recipe.turns)
@@ -90,7 +100,9 @@ def train_activity(
     voices = Voices.load(folder / "voices")
     replay = Replay(talks, voices, rooms, noises, seed=recipe.seed)
     last = recipe.loop.steps if until is None else min(recipe.loop.steps, until)
-    kept = ShardFolder(replay, folder / "shards", recipe.loop.chunks, recipe.loop.seconds)
+    recorded = Recorded.of(recipe.unlabelled, replay) if recipe.unlabelled else None
+    source = Source(replay, recorded, teacher)
+    kept = ShardFolder(source, folder / "shards", recipe.loop.chunks, recipe.loop.seconds)
     kept.folder.mkdir(exist_ok=True)
     shards = Shards(kept, recipe.loop.shards_at(last - 1), workers)
     trainer = _begin(recipe, start, shards, folder / "checkpoint.safetensors", device)
@@ -130,7 +142,7 @@ def _begin(
     if checkpoint.is_file():
         trainer.load(checkpoint)
     elif start is None:
-        trainer.look_at(as_batch(shards[0], recipe.model).mel)
+        trainer.look_at(as_batch(shards[0], recipe.model).spectra)
     return trainer
 
 
@@ -149,4 +161,4 @@ def _render_development(
     rooms = draw_rooms(np.random.default_rng(DEVELOPMENT_SEED), recipe.rooms, ROOMS)
     replay = Replay(talks, voices, rooms, noises, seed=DEVELOPMENT_SEED)
     path.parent.mkdir(parents=True, exist_ok=True)
-    render_shard(replay, 0, recipe.loop.chunks, recipe.loop.seconds).save(path)
+    render_shard(Source(replay), 0, recipe.loop.chunks, recipe.loop.seconds).save(path)

@@ -1,4 +1,4 @@
-"""Replayed talk as the network hears it, rendered once and kept in shards on disk."""
+"""What the activity network is taught with, as it hears it, rendered once and kept on disk."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float32, UInt8
 
-from diarize.activity.ears import LogMelStream
+from diarize.activity.counter import MOST
 from diarize.activity.level import as_chunks
+from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
+from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
 from diarize.storage.files import atomic_output
 from diarize.threads import one_thread
+from diarize.training.counting_teacher import CountingTeacher
 
-LOWEST, NATS = -14.0, 0.1  # of the logarithms, as bytes
+LOWEST, NATS = -14.0, 0.12  # of the logarithms, as bytes
 LEVEL_ERROR = (-2.0, 5.0)  # dB, mean and deviation: a chunk is no whole recording
 AHEAD = 32  # shards that each process renders before they are asked for
+RECORDED = 0.3  # share of chunks that come from recordings, where there are any
+UNKNOWN = 255  # in place of how many speak, where nobody has said it
 
 
 @dataclass(frozen=True)
@@ -26,23 +31,26 @@ class Shard:
     """Chunks of equal length.
 
     Attributes:
-        mel: log-mel bands as bytes, (chunks, frames, 64).
+        spectra: as bytes, (chunks, instants, 256).
         speech: silero-vad's probabilities as bytes, (chunks, 32 ms).
-        voices: how many speak, (chunks, frames).
+        voices: how many speak, (chunks, instants); `UNKNOWN` where nobody has said it.
+        told: the teacher's probabilities of none to three voices as bytes, (chunks, instants, 4);
+            all zero without a teacher.
     """
 
-    mel: UInt8[np.ndarray, "chunks frames 64"]
+    spectra: UInt8[np.ndarray, "chunks instants 256"]
     speech: UInt8[np.ndarray, "chunks n"]
-    voices: UInt8[np.ndarray, "chunks frames"]
+    voices: UInt8[np.ndarray, "chunks instants"]
+    told: UInt8[np.ndarray, "chunks instants 4"]
 
     def __getitem__(self, rows: slice) -> Shard:
         """Some of the chunks."""
-        return Shard(self.mel[rows], self.speech[rows], self.voices[rows])
+        return Shard(*(column[rows] for column in vars(self).values()))
 
     def save(self, path: Path) -> None:
         """Write the shard, whole or not at all."""
         kinds = [(name, "u1", column.shape[1:]) for name, column in vars(self).items()]
-        table = np.empty(len(self.mel), kinds)
+        table = np.empty(len(self.spectra), kinds)
         for name, column in vars(self).items():
             table[name] = column
         with atomic_output(path) as file:
@@ -52,43 +60,77 @@ class Shard:
     def load(cls, path: Path) -> Shard:
         """Open what `save` wrote; chunks stay on disk until they are used."""
         table = np.load(path, mmap_mode="r")
-        return cls(table["mel"], table["speech"], table["voices"])
+        return cls(*(table[name] for name in ("spectra", "speech", "voices", "told")))
 
 
-def render_shard(replay: Replay, first: int, count: int, seconds: float) -> Shard:
+@dataclass(frozen=True)
+class Source:
+    """What chunks are made of.
+
+    Attributes:
+        replay: talk whose truth is known.
+        recorded: recordings of which the teacher alone says how many speak; None: there are none.
+        teacher: says of every chunk how many speak; None: nobody does.
+    """
+
+    replay: Replay
+    recorded: Recorded | None = None
+    teacher: CountingTeacher | None = None
+
+    def draw(
+        self, number: int, seconds: float
+    ) -> tuple[Float32[np.ndarray, "samples"], UInt8[np.ndarray, "instants"]]:
+        """The sound of a chunk, and how many speak."""
+        rng = np.random.default_rng([self.replay.seed, 7, number])
+        if self.recorded is not None and rng.random() < RECORDED:
+            samples = self.recorded.draw(number, seconds)
+            return samples, np.full(len(samples) // INSTANT_SAMPLES, UNKNOWN, np.uint8)
+        samples, active = self.replay.draw(number, seconds)  # frames of 10 ms
+        return samples, active.sum(axis=0)[::2].astype(np.uint8)
+
+
+def render_shard(source: Source, first: int, count: int, seconds: float) -> Shard:
     """Render chunks `first` to `first + count`, each so long."""
     from diarize.activity.silero import SileroNetwork
 
-    mels, probabilities, voices = [], [], []
+    rows = []
     for number in range(first, first + count):
-        samples, active = replay.draw(number, seconds)
-        rng = np.random.default_rng([replay.seed, 1, number])
+        samples, voices = source.draw(number, seconds)
+        rng = np.random.default_rng([source.replay.seed, 1, number])
         loud = float(np.percentile(np.abs(samples), 99.9))
         error = 10 ** (float(rng.normal(*LEVEL_ERROR)) / 20)
         samples = samples * np.float32(LOUD_PEAK * error / max(loud, 1e-7))
         samples = np.clip(samples, -1, 1)
-        stream = LogMelStream()
-        mel = np.concatenate([stream.push(samples), stream.finish()])
-        mels.append(np.clip(np.round((mel - LOWEST) / NATS), 0, 255).astype(np.uint8))
+        stream = SpectraStream()
+        spectra = np.concatenate([stream.push(samples), stream.finish()])
+        told = np.zeros((len(voices), MOST + 1), np.float32)
         with one_thread():  # the same bytes on any machine
             heard = SileroNetwork()(as_chunks(samples))
-        probabilities.append(np.round(heard * 255).astype(np.uint8))
-        voices.append(active.sum(axis=0).astype(np.uint8))
-    return Shard(np.stack(mels), np.stack(probabilities), np.stack(voices))
+            if source.teacher is not None:
+                told = source.teacher.counts(samples)
+        rows.append(
+            (
+                np.clip(np.round((spectra - LOWEST) / NATS), 0, 255),
+                np.round(heard * 255),
+                voices,
+                np.round(told * 255),
+            )
+        )
+    return Shard(*(np.stack(column).astype(np.uint8) for column in zip(*rows, strict=True)))
 
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """Renders shards into a folder; shard i depends on the replay's seed and i alone.
+    """Renders shards into a folder; shard i depends on the source's seed and i alone.
 
     Attributes:
-        replay: what is rendered.
+        source: what is rendered.
         folder: where shards are.
         chunks: how many a shard holds.
         seconds: of a chunk.
     """
 
-    replay: Replay
+    source: Source
     folder: Path
     chunks: int
     seconds: float
@@ -100,7 +142,7 @@ class ShardFolder:
     def __getitem__(self, number: int) -> int:
         """Render a shard, and give its number back."""
         first = number * self.chunks
-        render_shard(self.replay, first, self.chunks, self.seconds).save(self.path(number))
+        render_shard(self.source, first, self.chunks, self.seconds).save(self.path(number))
         return number
 
 

@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
 from diarize.activity.ears import hints_of
-from diarize.training.chunks import LOWEST, NATS, Shard, Shards
+from diarize.activity.spectra import places
+from diarize.training.chunks import LOWEST, NATS, UNKNOWN, Shard, Shards
 from diarize.training.gradients import clip
 from diarize.training.steps import Learner
 
@@ -63,21 +64,34 @@ class CounterLoop:
 
 @dataclass(frozen=True)
 class Batch:
-    """Chunks as tensors: mel (b, frames, 64), hints (b, steps, 2), voices (b, answers)."""
+    """Chunks as tensors.
 
-    mel: Tensor
+    Attributes:
+        spectra: (b, instants, 256).
+        hints: of silero-vad, (b, steps, 2).
+        wanted: how probable each number of voices is, (b, instants, 4): the truth, what the teacher
+            says, or the mean of both.
+    """
+
+    spectra: Tensor
     hints: Tensor
-    voices: Tensor
+    wanted: Tensor
 
 
 def as_batch(shard: Shard, config: CounterConfig) -> Batch:
     """Make tensors of bytes."""
-    features = torch.from_numpy(shard.mel.astype(np.float32)).mul_(NATS).add_(LOWEST)
-    steps = shard.mel.shape[1] // config.stack
+    features = torch.from_numpy(shard.spectra.astype(np.float32)).mul_(NATS).add_(LOWEST)
+    steps = shard.spectra.shape[1] // config.stack
     hints = torch.from_numpy(hints_of(shard.speech.astype(np.float32) / 255, 0, steps))
-    each = config.stack // config.answers
-    truth = torch.from_numpy(np.minimum(shard.voices[:, ::each], MOST).astype(np.int64))
-    return Batch(features[:, : steps * config.stack], hints, truth[:, : steps * config.answers])
+    told = shard.told.astype(np.float32)
+    total = told.sum(axis=2, keepdims=True)
+    told = np.divide(told, total, out=np.zeros_like(told), where=total > 0)
+    truth = np.eye(MOST + 1, dtype=np.float32)[np.minimum(shard.voices, MOST)]
+    truth[shard.voices == UNKNOWN] = 0.0
+    wanted = torch.from_numpy(truth + told)
+    wanted /= wanted.sum(dim=2, keepdim=True).clamp(min=1e-6)
+    n = steps * config.stack
+    return Batch(features[:, :n], hints, wanted[:, :n])
 
 
 def draw_batch(
@@ -89,22 +103,19 @@ def draw_batch(
 ) -> Batch:
     """The batch of a step, which depends on the seed and the step alone."""
     rng = np.random.default_rng([seed, 5, step])
-    b, bands = loop.batch, config.bands
+    b = loop.batch
     chosen = rng.integers(loop.shards_at(step), size=b)
     rows = rng.integers(loop.chunks, size=b)
     parts = [(shards[int(s)], int(r)) for s, r in zip(chosen, rows, strict=True)]
-    drawn = Shard(
-        np.stack([s.mel[r] for s, r in parts]),
-        np.stack([s.speech[r] for s, r in parts]),
-        np.stack([s.voices[r] for s, r in parts]),
-    )
+    names = vars(parts[0][0])
+    drawn = Shard(*(np.stack([getattr(s, name)[r] for s, r in parts]) for name in names))
     batch = as_batch(drawn, config)
     # Another microphone for each chunk: a slope and a smooth curve over the bands.
-    place = np.linspace(-1, 1, bands)
+    place = places()
     knots = np.linspace(-1, 1, 6)
     tint = rng.normal(0, 0.5, (b, 1)) + rng.normal(0, 0.5, (b, 1)) * place
     tint = tint + np.stack([np.interp(place, knots, rng.normal(0, 0.4, 6)) for _ in range(b)])
-    batch.mel.add_(torch.from_numpy(tint[:, None].astype(np.float32)))
+    batch.spectra.add_(torch.from_numpy(tint[:, None].astype(np.float32)))
     batch.hints[torch.from_numpy(rng.random(b) < loop.unhinted)] = 0.0
     return batch
 
@@ -120,11 +131,11 @@ class CounterTrainer(Learner):
         beside = nn.ModuleDict({"averaged": self.averaged})
         super().__init__(model, model.parameters(), loop, device, beside, self.averaged)
 
-    def look_at(self, mel: Tensor) -> None:
+    def look_at(self, spectra: Tensor) -> None:
         """Take mean and deviation of the bands from some chunks."""
         for model in (self.model, self.averaged):
-            model.mean.copy_(mel.mean(dim=(0, 1)))
-            model.deviation.copy_(mel.std(dim=(0, 1)))
+            model.mean.copy_(spectra.mean(dim=(0, 1)))
+            model.deviation.copy_(spectra.std(dim=(0, 1)))
 
     def advance(self, batch: Batch) -> float:
         """Take one step; returns the loss.
@@ -135,10 +146,9 @@ class CounterTrainer(Learner):
         for group in self.optimiser.param_groups:
             group["lr"] = self.config.rate_at(self.step)
         self.model.train()
-        logits = self.model(batch.mel.to(self.device), batch.hints.to(self.device))
-        loss = functional.cross_entropy(
-            logits.flatten(0, 1), batch.voices.to(self.device).flatten()
-        )
+        logits = self.model(batch.spectra.to(self.device), batch.hints.to(self.device))
+        wanted = batch.wanted.to(self.device).flatten(0, 1)
+        loss = functional.cross_entropy(logits.flatten(0, 1), wanted)
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         clip(self.model.named_parameters(), self.config.clip)
@@ -161,12 +171,13 @@ def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]
     model.eval()
     losses, answers, truths = [], [], []
     device = next(model.parameters()).device
-    for i in range(0, len(shard.mel), rows):
+    for i in range(0, len(shard.spectra), rows):
         batch = as_batch(shard[i : i + rows], model.config)
-        logits = model(batch.mel.to(device), batch.hints.to(device)).cpu()
-        losses.append(float(functional.cross_entropy(logits.flatten(0, 1), batch.voices.flatten())))
+        logits = model(batch.spectra.to(device), batch.hints.to(device)).cpu()
+        wanted = batch.wanted.flatten(0, 1)
+        losses.append(float(functional.cross_entropy(logits.flatten(0, 1), wanted)))
         answers.append(logits.softmax(-1).flatten(0, 1))
-        truths.append(batch.voices.flatten())
+        truths.append(wanted.argmax(dim=1))
     p, truth = torch.cat(answers).numpy(), torch.cat(truths).numpy()
     speech, heard = truth > 0, p[:, 0] < 0.5
     n = max(1, speech.sum())

@@ -6,7 +6,7 @@ import soundfile as sf
 
 from diarize import Diarizer, StreamingDiarizer
 from diarize.activity import NetworkActivity
-from diarize.activity.belief import Belief, believed
+from diarize.activity.belief import LEAST, Belief, believed
 from diarize.audio import SAMPLE_RATE, open_recording
 
 SECONDS = 20
@@ -60,14 +60,14 @@ class TestBelieved:
 
     def test_a_mean_weighted_by_hand(self) -> None:
         # Three seconds of doubt, each instant of which hears all others with its weight.
-        sure = np.linspace(0.3, 0.555, 150)
+        sure = np.linspace(0.4, 0.62, 150)
         counts, said = counts_of(np.full(150, 0.6)), (2 * sure - 0.6).astype(np.float32)
         i = np.arange(150)
         weights = np.exp(-0.02 / 10.0 * np.abs(i[:, None] - i))
         mean = weights @ ((1 - counts[:, 0] + said) / 2) / weights.sum(axis=1)
         found = believed(counts, said)
-        assert 10 < (mean < 0.425).sum() < 140
-        np.testing.assert_array_equal(found[:, 0] == 1, mean < 0.425)
+        assert 10 < (mean < LEAST).sum() < 140
+        np.testing.assert_array_equal(found[:, 0] == 1, mean < LEAST)
 
 
 class TestBelief:

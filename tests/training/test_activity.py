@@ -103,7 +103,7 @@ def test_a_broken_gradient_stops_the_training(
 ) -> None:
     def broken(*arguments: Any) -> Any:
         batch = draw(*arguments)
-        batch.mel[0, 0, 0] = float("nan")
+        batch.spectra[0, 0, 0] = float("nan")
         return batch
 
     draw = module.draw_batch

@@ -3,10 +3,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import Replay
 from diarize.mixing.talk import Talk
 from diarize.mixing.voices import Voices
-from diarize.training.chunks import LOWEST, NATS, Shard, ShardFolder, Shards, render_shard
+from diarize.training.chunks import (
+    LOWEST,
+    NATS,
+    UNKNOWN,
+    Shard,
+    ShardFolder,
+    Shards,
+    Source,
+    render_shard,
+)
+from diarize.training.counting_teacher import CountingTeacher
 
 SECONDS = 1.28
 
@@ -24,23 +35,28 @@ def assert_equal(one: Shard, other: Shard) -> None:
 
 
 def test_chunks_are_what_the_network_hears(replay: Replay) -> None:
-    shard = render_shard(replay, 4, 2, SECONDS)
-    assert shard.mel.shape == (2, 128, 64)
+    source = Source(replay)
+    shard = render_shard(source, 4, 2, SECONDS)
+    assert shard.spectra.shape == (2, 64, 256)
     assert shard.speech.shape == (2, 40)
-    assert shard.voices.shape == (2, 128)
+    assert shard.voices.shape == (2, 64)
+    assert shard.told.shape == (2, 64, 4) and not shard.told.any()
     assert shard.voices.max() <= 2
     _, active = replay.draw(5, SECONDS)
-    np.testing.assert_array_equal(shard.voices[1], active.sum(axis=0))
-    spread = NATS * shard.mel.astype(float) + LOWEST
-    assert -14 <= spread.min() < spread.mean() < spread.max() < 8
+    np.testing.assert_array_equal(shard.voices[1], active.sum(axis=0)[::2])
+    spread = NATS * shard.spectra.astype(float) + LOWEST
+    assert -14 <= spread.min() < spread.mean() < spread.max() < 16
     # Chunk 5 is the same, whatever comes before it.
-    assert_equal(shard[1:2], render_shard(replay, 5, 1, SECONDS))
+    assert_equal(shard[1:2], render_shard(source, 5, 1, SECONDS))
 
 
 def test_shards_are_kept_as_they_are(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     shard = Shard(
-        *(rng.integers(256, size=s, dtype=np.uint8) for s in ((3, 8, 64), (3, 5), (3, 8)))
+        *(
+            rng.integers(256, size=s, dtype=np.uint8)
+            for s in ((3, 8, 256), (3, 5), (3, 8), (3, 8, 4))
+        )
     )
     shard.save(tmp_path / "shard.npy")
     assert_equal(Shard.load(tmp_path / "shard.npy"), shard)
@@ -51,13 +67,14 @@ def test_what_is_there_is_not_rendered_again(
 ) -> None:
     rendered = []
 
-    def render(replay: Replay, first: int, count: int, seconds: float) -> Shard:
+    def render(source: Source, first: int, count: int, seconds: float) -> Shard:
         rendered.append(first)
         frames = np.full((count, 8), first, np.uint8)
-        return Shard(np.zeros((count, 8, 64), np.uint8), frames[:, :5], frames)
+        told = np.zeros((count, 8, 4), np.uint8)
+        return Shard(np.zeros((count, 8, 256), np.uint8), frames[:, :5], frames, told)
 
     monkeypatch.setattr("diarize.training.chunks.render_shard", render)
-    folder = ShardFolder(replay, tmp_path, 2, SECONDS)
+    folder = ShardFolder(Source(replay), tmp_path, 2, SECONDS)
     folder[1]
     shards = Shards(folder, 4, workers=0)
     assert shards[1].voices[0, 0] == 2
@@ -66,3 +83,18 @@ def test_what_is_there_is_not_rendered_again(
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"shard_000{n}.npy" for n in range(3)
     ]
+
+
+def test_of_recordings_the_teacher_alone_says_how_many_speak(
+    replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diarize.training.chunks.RECORDED", 0.5)
+    sound = np.random.default_rng(0).normal(0, 0.1, 30 * 16_000).astype(np.float32)
+    source = Source(replay, Recorded([sound], [], replay), CountingTeacher().eval())
+    shard = render_shard(source, 0, 6, 5.12)
+    recorded = (shard.voices == UNKNOWN).all(axis=1)
+    assert 0 < recorded.sum() < 6
+    assert (shard.voices[~recorded] <= 2).all()
+    assert np.abs(shard.told.astype(int).sum(axis=2) - 255).max() <= 2
+    for name, column in vars(render_shard(source, 3, 1, 5.12)).items():
+        np.testing.assert_array_equal(column, getattr(shard[3:4], name))

@@ -1,9 +1,11 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from diarize.activity.counter import CounterConfig, VoiceCounter
-from diarize.training.chunks import Shard
+from diarize.training.chunks import UNKNOWN, Shard
 from diarize.training.counting import (
     CounterLoop,
     CounterTrainer,
@@ -17,9 +19,10 @@ TINY = CounterConfig(width=8, hidden=4, layers=1)
 
 def drawn_shard(seed: int, chunks: int = 4) -> Shard:
     rng = np.random.default_rng(seed)
-    mel = rng.integers(80, 160, (chunks, 64, 64), dtype=np.uint8)
+    spectra = rng.integers(80, 160, (chunks, 32, 256), dtype=np.uint8)
     speech = rng.integers(256, size=(chunks, 20), dtype=np.uint8)
-    return Shard(mel, speech, rng.integers(5, size=(chunks, 64), dtype=np.uint8))
+    voices = rng.integers(5, size=(chunks, 32), dtype=np.uint8)
+    return Shard(spectra, speech, voices, np.zeros((chunks, 32, 4), np.uint8))
 
 
 @pytest.fixture
@@ -39,11 +42,20 @@ def test_the_schedule() -> None:
 def test_bytes_become_tensors() -> None:
     shard = drawn_shard(0)
     batch = as_batch(shard, TINY)
-    assert batch.mel.shape == (4, 64, 64)
+    assert batch.spectra.shape == (4, 32, 256)
     assert batch.hints.shape == (4, 16, 2)
-    assert batch.voices.shape == (4, 32)  # every 20 ms
-    np.testing.assert_allclose(batch.mel, shard.mel * 0.1 - 14.0, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(batch.voices, np.minimum(shard.voices[:, ::2], 3))
+    np.testing.assert_allclose(batch.spectra, shard.spectra * 0.12 - 14.0, rtol=1e-5, atol=1e-5)
+    truth = np.eye(4)[np.minimum(shard.voices, 3)]
+    np.testing.assert_array_equal(batch.wanted, truth)
+
+
+def test_a_teacher_counts_as_much_as_the_truth() -> None:
+    told = np.zeros((1, 2, 4), np.uint8)
+    told[..., 1:3] = 127  # one or two, each as likely
+    voices = np.array([[1, UNKNOWN]], np.uint8)
+    shard = Shard(np.zeros((1, 2, 256), np.uint8), np.zeros((1, 20), np.uint8), voices, told)
+    wanted = as_batch(shard, TINY).wanted
+    np.testing.assert_allclose(wanted[0], [[0, 0.75, 0.25, 0], [0, 0.5, 0.5, 0]], atol=1e-6)
 
 
 def test_a_batch_depends_on_seed_and_step_alone(shards: list[Shard]) -> None:
@@ -52,7 +64,7 @@ def test_a_batch_depends_on_seed_and_step_alone(shards: list[Shard]) -> None:
     for name, value in vars(once).items():
         torch.testing.assert_close(value, getattr(again, name), rtol=0, atol=0)
     for step, seed in ((6, 1), (5, 2)):
-        assert not torch.equal(draw_batch(shards, step, loop, TINY, seed).mel, once.mel)
+        assert not torch.equal(draw_batch(shards, step, loop, TINY, seed).spectra, once.spectra)
 
 
 def test_some_chunks_have_no_hints(shards: list[Shard]) -> None:
@@ -66,7 +78,7 @@ def test_steps_lower_the_loss_and_the_twin_follows(shards: list[Shard]) -> None:
     loop = CounterLoop(steps=40, warmup=2, batch=8, chunks=4, first=2, rate=1e-2)
     trainer = CounterTrainer(VoiceCounter(TINY), loop)
     batch = as_batch(shards[0], TINY)
-    trainer.look_at(batch.mel)
+    trainer.look_at(batch.spectra)
     losses = [trainer.advance(batch) for _ in range(30)]
     assert losses[-1] < losses[0]
     for mean, value in zip(trainer.averaged.parameters(), trainer.model.parameters(), strict=True):
@@ -81,13 +93,13 @@ class Knowing(VoiceCounter):
         super().__init__(TINY)
         self.counts = counts
 
-    def forward(self, mel: torch.Tensor, hints: torch.Tensor) -> torch.Tensor:
+    def forward(self, spectra: torch.Tensor, hints: torch.Tensor) -> torch.Tensor:
         return 20 * torch.nn.functional.one_hot(self.counts, 4).float()
 
 
 def test_figures_of_development() -> None:
     shard = drawn_shard(0)
-    truth = as_batch(shard, TINY).voices
+    truth = as_batch(shard, TINY).wanted.argmax(dim=2)
     figures = judge(Knowing(truth), shard)
     assert figures["loss"] < 1e-3
     assert (figures["miss"], figures["false"]) == (0.0, 0.0)
@@ -96,5 +108,5 @@ def test_figures_of_development() -> None:
     silent, speech = (truth == 0).sum(), (truth > 0).sum()
     assert (figures["miss"], figures["false"]) == (0.0, pytest.approx(float(silent / speech)))
     assert (figures["precision"], figures["recall"]) == (0.0, 0.0)
-    silence = Shard(shard.mel, shard.speech, np.zeros_like(shard.voices))
+    silence = dataclasses.replace(shard, voices=np.zeros_like(shard.voices))
     assert judge(Knowing(truth), silence)["ap"] == 0.0

@@ -1,0 +1,97 @@
+"""Stretches of recordings without labels, heard through rooms, noise and each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+
+from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
+from diarize.mixing.acoustics import impulse_response, through_response
+from diarize.mixing.channel import through_codec, through_telephone
+from diarize.mixing.replay import Replay
+from diarize.mixing.speech import audio_files, read_samples
+
+LONG = 20.0  # seconds from which on a recording is talk; shorter ones are joined
+PAUSE = 0.4  # seconds between two joined ones, on average
+JOINED = 6
+MIXED = 0.6  # share of stretches that are heard through another one, or through replayed talk
+BESIDE = (-15.0, 8.0)  # dB, its level
+PLACED = 0.4  # share heard in a room
+COLOURED = 0.3  # by another microphone
+NOISY = 0.5  # with a background
+SNR = (5.0, 35.0)  # dB of the stretch over it
+CODED = 0.1  # through a telephone, and through a codec
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Draws stretches; what `draw` makes depends on the seed of `replay` and the number alone.
+
+    Attributes:
+        long: recordings of talk.
+        short: recordings of single utterances.
+        replay: whose rooms, noises and talk are heard with them.
+    """
+
+    long: Sequence[Float32[np.ndarray, "_"]]
+    short: Sequence[Float32[np.ndarray, "_"]]
+    replay: Replay
+
+    @classmethod
+    def of(cls, folders: Sequence[Path], replay: Replay) -> Recorded:
+        """Read all recordings of some folders.
+
+        Raises:
+            InputError: there are none, or one cannot be read.
+        """
+        sounds = [read_samples(path) for folder in folders for path in audio_files(folder)]
+        if not sounds:
+            raise InputError("no recordings in " + ", ".join(str(f) for f in folders))
+        long = [sound for sound in sounds if len(sound) >= LONG * SAMPLE_RATE]
+        return cls(long, [s for s in sounds if len(s) < LONG * SAMPLE_RATE], replay)
+
+    def draw(self, number: int, seconds: float) -> Float32[np.ndarray, "samples"]:
+        """Draw a stretch."""
+        rng = np.random.default_rng([self.replay.seed, 8, number])
+        n = round(seconds * SAMPLE_RATE)
+        heard = self._stretch(rng, n)
+        if rng.random() < MIXED:
+            replayed = rng.random() < 0.5
+            other = self.replay.draw(number, seconds)[0] if replayed else self._stretch(rng, n)
+            heard = heard + _unit(other) * np.float32(10 ** (rng.uniform(*BESIDE) / 20))
+        if rng.random() < PLACED:
+            room = self.replay.rooms[int(rng.integers(len(self.replay.rooms)))]
+            heard = through_response(heard, room[int(rng.integers(len(room)))])
+        if rng.random() < COLOURED:
+            heard = through_response(heard, impulse_response(rng, None, 0.0))
+        if rng.random() < NOISY:
+            level = np.float32(10 ** (-rng.uniform(*SNR) / 20))
+            heard = _unit(heard) + level * self.replay.background(n, rng)
+        for through in (through_telephone, through_codec):
+            if rng.random() < CODED:
+                heard = through(heard, rng)
+        return heard
+
+    def _stretch(self, rng: np.random.Generator, n: int) -> Float32[np.ndarray, "n"]:
+        """Cut from a long recording or, as often, from short ones, one after the other."""
+        if self.long and (not self.short or rng.random() < 0.5):
+            sound = self.long[int(rng.integers(len(self.long)))]
+        else:
+            parts: list[np.ndarray] = []
+            for chosen in rng.integers(len(self.short), size=JOINED).tolist():
+                parts += [self.short[chosen], np.zeros(round(rng.exponential(PAUSE) * SAMPLE_RATE))]
+            sound = np.concatenate(parts)
+        begin = int(rng.integers(max(1, len(sound) - n)))
+        return _unit(np.resize(sound[begin : begin + n], n))
+
+
+def _unit(sound: np.ndarray) -> Float32[np.ndarray, "_"]:
+    """Bring sound to unit power."""
+    power = float(np.sqrt(np.square(sound, dtype=np.float64).mean()))
+    unit: np.ndarray = (sound / max(power, 1e-6)).astype(np.float32)
+    return unit
