@@ -128,9 +128,16 @@ def _birth() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _end(*_: object) -> None:
+    """End, with nothing more to say, and as an exception, so that temporary files are removed."""
+    # Where C calls Python, as libsndfile does to read, what this leaves by would be printed there.
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.exit(128 + signal.SIGTERM)
+
+
 def _serve(pipe: Connection, work: Work) -> None:
     """Work on what comes through the pipe, until nothing comes any more."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _end)
     with contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
         while True:
             done = work.perform(pipe.recv(), lambda *told: pipe.send(told))
