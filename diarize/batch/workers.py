@@ -11,6 +11,7 @@ a pipe of its own, whose end tells either side that the other is gone.
 from __future__ import annotations
 
 import contextlib
+import io
 import multiprocessing
 import os
 import signal
@@ -131,7 +132,7 @@ def _birth() -> Iterator[None]:
 def _end(*_: object) -> None:
     """End, with nothing more to say, and as an exception, so that temporary files are removed."""
     # Where C calls Python, as libsndfile does to read, what this leaves by would be printed there.
-    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = io.StringIO()
     sys.exit(128 + signal.SIGTERM)
 
 
