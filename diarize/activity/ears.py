@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +22,6 @@ STEP_SECONDS = STEP_SAMPLES / SAMPLE_RATE
 WHOLE_STEPS = 4  # steps that five chunks of silero-vad cover, no more and no less
 LEAST_ODDS = 1e-3  # probability of silero-vad below which nothing is told apart
 ODDS_SCALE = 4.0  # brings log-odds to the order of one
-# Levels at which all is heard; the mean of the answers counts. A network that hears no harmonics
-# gained by a second one, 8 dB quieter; this one does not.
-LEVELS = (0.0,)  # dB
 # Silero-vad's odds of speech count a quarter beside the network's own: it has heard far more real
 # rooms, music and noise. In real meetings a tenth is as much as it says of quiet speech.
 SHARE = 0.25
@@ -168,47 +162,38 @@ class Context(NamedTuple):
 
 
 class Answers:
-    """The network's answers in one context, of sound at several levels."""
+    """The network's answers in one context, with silero-vad's share of them."""
 
     def __init__(self, counter: VoiceCounter, context: Context, share: float) -> None:
         self._share = share
-        self._sliding = [SlidingCounter(counter, *context) for _ in LEVELS]
-        self._said = np.zeros((len(LEVELS), 0), np.float32)  # by silero-vad, from `_first` on
+        self._sliding = SlidingCounter(counter, *context)
+        self._said = np.zeros(0, np.float32)  # by silero-vad, from `_first` on
         self._first = 0  # step of the first of these probabilities
         self._answered = 0  # steps
 
-    def hear(
-        self, level: int, spectra: Float32[np.ndarray, "n 256"], said: Float32[np.ndarray, "chunks"]
-    ) -> Float32[np.ndarray, "answers 4"]:
-        """Take in what follows at one level; answer as far as it allows."""
-        return self._sliding[level].push(spectra, said)
-
-    def finish(self, level: int) -> Float32[np.ndarray, "answers 4"]:
-        """There is no more of it: answer what is left."""
-        return self._sliding[level].finish()
-
-    def pooled(
-        self, heard: list[Float32[np.ndarray, "answers 4"]], said: Float32[np.ndarray, "levels n"]
+    def push(
+        self, spectra: Float32[np.ndarray, "n 256"], said: Float32[np.ndarray, "chunks"]
     ) -> Answer:
-        """The mean of the answers at all levels, with silero-vad's share of it.
+        """Take in spectra and what silero-vad says that follow; answer as far as they allow."""
+        self._said = np.concatenate([self._said, said])
+        return self._shared(self._sliding.push(spectra, said))
 
-        Args:
-            heard: what is answered now, at each level.
-            said: by silero-vad of the chunks that follow those of the last call.
-        """
-        self._said = np.concatenate([self._said, said], axis=1)
-        logits = np.mean(heard, axis=0)
+    def finish(self, spectra: Float32[np.ndarray, "n 256"]) -> Answer:
+        """Take in the last spectra; answer what is left."""
+        heard = self._sliding.push(spectra, np.zeros(0, np.float32))
+        return self._shared(np.concatenate([heard, self._sliding.finish()]))
+
+    def _shared(self, logits: Float32[np.ndarray, "answers 4"]) -> Answer:
         if not len(logits):
             return Answer(logits, np.zeros(0, np.float32))
-        steps = len(logits) // 2
-        hints = hints_of(self._said, self._answered - self._first, steps)  # (levels, steps, 2)
-        odds = hints.reshape(len(LEVELS), -1) * ODDS_SCALE
-        logits[:, 0] -= self._share * (odds.mean(axis=0) - math.log(NEUTRAL / (1 - NEUTRAL)))
-        self._answered += steps
+        hints = hints_of(self._said, self._answered - self._first, len(logits) // 2)  # (steps, 2)
+        odds = hints.reshape(-1) * ODDS_SCALE
+        logits[:, 0] -= self._share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
+        self._answered += len(hints)
         first = self._answered - self._answered % WHOLE_STEPS
-        self._said = self._said[:, (first - self._first) * STEP_SAMPLES // CHUNK :]
+        self._said = self._said[(first - self._first) * STEP_SAMPLES // CHUNK :]
         self._first = first
-        return Answer(softmax(logits, axis=1), expit(odds).mean(axis=0))
+        return Answer(softmax(logits, axis=1), expit(odds))
 
 
 class Ears:
@@ -221,51 +206,23 @@ class Ears:
     """
 
     def __init__(self, counter: VoiceCounter, *contexts: Context, share: float = SHARE) -> None:
-        self._gains = [np.float32(10 ** (level / 20)) for level in LEVELS]
-        self._silero = [SileroNetwork() for _ in LEVELS]
-        self._spectra = [SpectraStream() for _ in LEVELS]
+        self._silero = SileroNetwork()
+        self._spectra = SpectraStream()
         self._answers = [Answers(counter, context, share) for context in contexts]
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
         """Hear the chunks that follow those of the last call; answer as far as they allow."""
-        hear = partial(self._hear, np.clip(chunks, -1, 1))
-        # The steps of an LSTM are too small to share: a thread for each level in place of that.
-        if torch_threads() > 1:
-            with one_thread(), one_blas_thread(), ThreadPoolExecutor(len(LEVELS)) as pool:
-                each = list(pool.map(hear, range(len(LEVELS))))
-        else:
-            each = list(map(hear, range(len(LEVELS))))
-        said, heard = zip(*each, strict=True)
-        return self._pooled(heard, np.stack(said))
+        if torch_threads() > 1:  # the steps of an LSTM are too small to share
+            with one_thread(), one_blas_thread():
+                return self._hear(np.clip(chunks, -1, 1))
+        return self._hear(np.clip(chunks, -1, 1))
 
-    def _hear(
-        self, chunks: Float32[np.ndarray, "n 512"], level: int
-    ) -> tuple[Float32[np.ndarray, "n"], list[Float32[np.ndarray, "_ 4"]]]:
-        """What silero-vad says of them at one level, and the network in each context."""
-        levelled = chunks * self._gains[level]
-        said = self._silero[level](levelled)
-        spectra = self._spectra[level].push(levelled.reshape(-1))
-        return said, [answers.hear(level, spectra, said) for answers in self._answers]
+    def _hear(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
+        said = self._silero(chunks)
+        spectra = self._spectra.push(chunks.reshape(-1))
+        return [answers.push(spectra, said) for answers in self._answers]
 
     def finish(self) -> list[Answer]:
         """There is no more sound: answer what is left."""
-        nothing = np.zeros((len(LEVELS), 0), np.float32)
-        heard = []
-        for level, stream in enumerate(self._spectra):
-            spectra = stream.finish()
-            heard.append(
-                [
-                    np.concatenate([of.hear(level, spectra, nothing[level]), of.finish(level)])
-                    for of in self._answers
-                ]
-            )
-        return self._pooled(heard, nothing)
-
-    def _pooled(
-        self,
-        heard: Sequence[list[Float32[np.ndarray, "_ 4"]]],
-        said: Float32[np.ndarray, "levels n"],
-    ) -> list[Answer]:
-        """All levels together, in each context."""
-        each = zip(self._answers, zip(*heard, strict=True), strict=True)
-        return [answers.pooled(list(levels), said) for answers, levels in each]
+        spectra = self._spectra.finish()
+        return [answers.finish(spectra) for answers in self._answers]

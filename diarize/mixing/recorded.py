@@ -13,7 +13,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import impulse_response, through_response
 from diarize.mixing.channel import through_codec, through_telephone
-from diarize.mixing.replay import Replay
+from diarize.mixing.replay import Replay, unit_power
 from diarize.mixing.speech import audio_files, read_samples
 
 LONG = 20.0  # seconds from which on a recording is talk; shorter ones are joined
@@ -63,7 +63,7 @@ class Recorded:
         if rng.random() < MIXED:
             replayed = rng.random() < 0.5
             other = self.replay.draw(number, seconds)[0] if replayed else self._stretch(rng, n)
-            heard = heard + _unit(other) * np.float32(10 ** (rng.uniform(*BESIDE) / 20))
+            heard = heard + unit_power(other) * np.float32(10 ** (rng.uniform(*BESIDE) / 20))
         if rng.random() < PLACED:
             room = self.replay.rooms[int(rng.integers(len(self.replay.rooms)))]
             heard = through_response(heard, room[int(rng.integers(len(room)))])
@@ -71,7 +71,7 @@ class Recorded:
             heard = through_response(heard, impulse_response(rng, None, 0.0))
         if rng.random() < NOISY:
             level = np.float32(10 ** (-rng.uniform(*SNR) / 20))
-            heard = _unit(heard) + level * self.replay.background(n, rng)
+            heard = unit_power(heard) + level * self.replay.background(n, rng)
         for through in (through_telephone, through_codec):
             if rng.random() < CODED:
                 heard = through(heard, rng)
@@ -87,11 +87,4 @@ class Recorded:
                 parts += [self.short[chosen], np.zeros(round(rng.exponential(PAUSE) * SAMPLE_RATE))]
             sound = np.concatenate(parts)
         begin = int(rng.integers(max(1, len(sound) - n)))
-        return _unit(np.resize(sound[begin : begin + n], n))
-
-
-def _unit(sound: np.ndarray) -> Float32[np.ndarray, "_"]:
-    """Bring sound to unit power."""
-    power = float(np.sqrt(np.square(sound, dtype=np.float64).mean()))
-    unit: np.ndarray = (sound / max(power, 1e-6)).astype(np.float32)
-    return unit
+        return unit_power(np.resize(sound[begin : begin + n], n))

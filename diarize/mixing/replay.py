@@ -271,8 +271,14 @@ class Replay:
         else:
             noise = self.noises[int(rng.integers(len(self.noises)))]
             sound = np.resize(np.roll(noise, -int(rng.integers(len(noise)))), n)
-        power = float(np.sqrt(np.square(sound, dtype=np.float64).mean()))
-        return (sound / max(power, 1e-9)).astype(np.float32)
+        return unit_power(sound)
+
+
+def unit_power(sound: np.ndarray) -> Float32[np.ndarray, "_"]:
+    """Bring sound to a root mean square of one; silence stays silence."""
+    power = float(np.sqrt(np.square(sound, dtype=np.float64).mean()))
+    unit: np.ndarray = (sound / max(power, 1e-9)).astype(np.float32)
+    return unit
 
 
 def _without_pauses(active: Bool[np.ndarray, "k frames"]) -> Bool[np.ndarray, "k frames"]:

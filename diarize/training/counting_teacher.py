@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
+from diarize.activity.spectra import INSTANT_SAMPLES
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 
@@ -30,7 +31,6 @@ STRIDE = 10  # samples between two outputs of a filter
 LOWEST = 50.0  # Hz, of a filter's lower edge; also its least width
 FRAME = 270  # samples between two answers
 CENTRE = 495  # samples before the middle of the first one
-PER_INSTANT = round(INSTANT * SAMPLE_RATE)  # samples
 
 
 class CountingTeacher(nn.Module):
@@ -69,14 +69,14 @@ class CountingTeacher(nn.Module):
         The three voices are taken to speak independently of each other; the same instant, heard in
         several stretches, has the mean of what is said there, that of the middle most.
         """
-        instants = len(samples) // PER_INSTANT
+        instants = len(samples) // INSTANT_SAMPLES
         length = round(SECONDS / INSTANT)
         stretches = 1 + math.ceil((instants - length) * INSTANT / HOP)
         begins = np.linspace(0, instants - length, stretches).round().astype(int)
-        cut = [samples[b * PER_INSTANT : (b + length) * PER_INSTANT] for b in begins]
+        cut = [samples[b * INSTANT_SAMPLES : (b + length) * INSTANT_SAMPLES] for b in begins]
         speaks = torch.sigmoid(self(torch.from_numpy(np.stack(cut)))).numpy()  # (s, frames, 3)
         counts = _counts(speaks.astype(np.float64))  # (s, frames, 4)
-        middles = (np.arange(length) + 0.5) * PER_INSTANT
+        middles = (np.arange(length) + 0.5) * INSTANT_SAMPLES
         frames = np.arange(counts.shape[1]) * FRAME + CENTRE
         weight = np.hamming(length)[:, None]
         total, weights = np.zeros((instants, MOST + 1)), np.zeros((instants, 1))

@@ -232,7 +232,7 @@ def test_tones_are_no_speech() -> None:
 
 
 def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
-    """Both levels and silero-vad stay in step, however the sound comes, and to its very end."""
+    """The network and silero-vad stay in step, however the sound comes, and to its very end."""
     chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
     found = []
     for size in (101, 1, 7):
