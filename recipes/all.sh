@@ -21,7 +21,7 @@ all=$(cd "$work" && pwd)
 
 resting() { # PATHS COMMAND: names the code that a recipe rests on, by its content; nothing where it is not as committed
   local paths=$1
-  if [ "$paths" = - ]; then paths='diarize models recipes benchmarks'; else paths="$paths recipes/steps"; fi
+  [ "$paths" != - ] || paths='diarize models recipes benchmarks'
   paths="$paths :!*.md :!recipes/all.sh :!recipes/all.tsv"
   # shellcheck disable=SC2086
   git diff --quiet HEAD -- $paths && { git ls-files -s -- $paths; echo "$2"; } | git hash-object --stdin | cut -c 1-10
