@@ -1,8 +1,8 @@
 """A small network that hears how many voices there are: none, one, two, three or more.
 
-The spectra of two instants of 20 ms (`diarize/activity/spectra.py`) and silero-vad's word on the
-same 40 ms pass through a linear layer and three bidirectional LSTM layers; each step answers for
-both instants.
+The spectra of two instants of 20 ms (`diarize/activity/spectra.py`), as they are and as they stand
+out of the seconds around, and silero-vad's word on the same 40 ms pass through a linear layer and
+three bidirectional LSTM layers; each step answers for both instants.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from diarize.activity.spectra import BANDS
 
 MOST = 3  # voices; more count as so many
+AROUND = 128  # instants on either side, 2.56 s, among which a band stands out
+LEAST_VARIANCE = 0.09  # of a band among them; of all training it is 1
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class VoiceCounter(nn.Module):
         self.deviation: Tensor
         self.register_buffer("mean", torch.zeros(config.bands))
         self.register_buffer("deviation", torch.ones(config.bands))
-        self.enter = nn.Linear(config.bands * config.stack + config.hints, config.width)
+        self.enter = nn.Linear(2 * config.bands * config.stack + config.hints, config.width)
         self.norm = nn.LayerNorm(config.width)
         self.lstm = nn.LSTM(
             config.width, config.hidden, config.layers, batch_first=True, bidirectional=True
@@ -61,7 +64,27 @@ class VoiceCounter(nn.Module):
         """
         steps = hints.shape[1]
         seen = (spectra - self.mean) / self.deviation  # (b, instants, bands)
-        seen = seen.reshape(len(seen), steps, -1)  # (b, steps, stack * bands)
-        entered = self.norm(torch.relu(self.enter(torch.cat([seen, hints], dim=2))))
+        both = (x.reshape(len(x), steps, -1) for x in (seen, standing_out(seen)))
+        entered = self.norm(torch.relu(self.enter(torch.cat([*both, hints], dim=2))))
         heard, _ = self.lstm(entered)  # (b, steps, 2 * hidden)
         return self.leave(heard).reshape(len(seen), -1, MOST + 1)
+
+
+def standing_out(seen: Float[Tensor, "b instants bands"]) -> Float[Tensor, "b instants bands"]:
+    """Bring each band to mean 0 and variance 1 among the instants around, as far as there are any.
+
+    So quiet speech between quiet instants looks as loud speech between loud ones does.
+    """
+    n = seen.shape[1]
+    at = torch.arange(n, device=seen.device)
+    first, end = (at - AROUND).clamp(min=0), (at + AROUND + 1).clamp(max=n)
+    count = (end - first)[:, None]
+
+    def around(x: Tensor) -> Tensor:
+        sums = pad(x.cumsum(dim=1), (0, 0, 1, 0))  # (b, instants + 1, bands)
+        return (sums[:, end] - sums[:, first]) / count
+
+    seen = seen - seen.mean(dim=1, keepdim=True)  # keeps the sums small
+    mean = around(seen)
+    variance = (around(seen.square()) - mean.square()).clamp(min=LEAST_VARIANCE)
+    return (seen - mean) * variance.rsqrt()

@@ -30,7 +30,7 @@ class TimelineOptions:
 
     switch: float = 0.1
     overlap: float = 0.05
-    counts: float = 0.2
+    counts: float = 0.3
     min_turn: float = 0.2
     min_gap: float = 0.3
 

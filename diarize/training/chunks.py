@@ -13,6 +13,7 @@ from jaxtyping import Float32, UInt8
 from diarize.activity.counter import MOST
 from diarize.activity.level import as_chunks
 from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
+from diarize.audio import SAMPLE_RATE
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
 from diarize.storage.files import atomic_output
@@ -24,6 +25,11 @@ LEVEL_ERROR = (-2.0, 5.0)  # dB, mean and deviation: a chunk is no whole recordi
 AHEAD = 32  # shards that each process renders before they are asked for
 RECORDED = 0.3  # share of chunks that come from recordings, where there are any
 UNKNOWN = 255  # in place of how many speak, where nobody has said it
+MOVING = 0.5  # share of chunks whose level moves
+MOVES = (-4.0, 8.0)  # dB, mean and deviation of the levels between which it does
+STILL = 0.4  # share of chunks with a stretch in which nobody speaks
+STILL_SECONDS = (2.0, 12.0)
+STILL_LEVEL = (-45.0, 0.0)  # dB, of the background there over the whole
 
 
 @dataclass(frozen=True)
@@ -84,9 +90,40 @@ class Source:
         rng = np.random.default_rng([self.replay.seed, 7, number])
         if self.recorded is not None and rng.random() < RECORDED:
             samples = self.recorded.draw(number, seconds)
-            return samples, np.full(len(samples) // INSTANT_SAMPLES, UNKNOWN, np.uint8)
-        samples, active = self.replay.draw(number, seconds)  # frames of 10 ms
-        return samples, active.sum(axis=0)[::2].astype(np.uint8)
+            voices = np.full(len(samples) // INSTANT_SAMPLES, UNKNOWN, np.uint8)
+        else:
+            samples, active = self.replay.draw(number, seconds)  # frames of 10 ms
+            voices = active.sum(axis=0)[::2].astype(np.uint8)
+        if rng.random() < MOVING:
+            samples = _moving(samples, rng)
+        if rng.random() < STILL:
+            self._still(samples, voices, rng)
+        return samples, voices
+
+    def _still(
+        self,
+        samples: Float32[np.ndarray, "samples"],
+        voices: UInt8[np.ndarray, "instants"],
+        rng: np.random.Generator,
+    ) -> None:
+        """Put the noise of another place where somebody may have spoken, for some seconds."""
+        length = round(rng.uniform(*STILL_SECONDS) * SAMPLE_RATE / INSTANT_SAMPLES)
+        begin = int(rng.integers(-length // 2, max(1, len(voices) - length // 2)))
+        begin, end = max(0, begin), min(len(voices), begin + length)
+        level = np.sqrt(np.square(samples).mean()) * 10 ** (rng.uniform(*STILL_LEVEL) / 20)
+        noise = self.replay.background((end - begin) * INSTANT_SAMPLES, rng)
+        samples[begin * INSTANT_SAMPLES : end * INSTANT_SAMPLES] = np.float32(level) * noise
+        voices[begin:end] = 0
+
+
+def _moving(
+    samples: Float32[np.ndarray, "samples"], rng: np.random.Generator
+) -> Float32[np.ndarray, "samples"]:
+    """Let the level rise and fall, as if people or the microphone moved."""
+    at = np.sort(rng.uniform(0, len(samples), int(rng.integers(2, 5))))
+    level = np.interp(np.arange(len(samples)), at, rng.normal(*MOVES, len(at)))
+    moved: np.ndarray = samples * (10 ** (level / 20)).astype(np.float32)
+    return moved
 
 
 def render_shard(source: Source, first: int, count: int, seconds: float) -> Shard:

@@ -245,6 +245,24 @@ def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
     assert np.allclose(found[2], found[0], atol=1e-4)
 
 
+def test_where_somebody_speaks_several_are_more_probable_than_the_network_says(
+    counter: VoiceCounter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
+    found = []
+    for factor in (1.0, 3.0):
+        monkeypatch.setattr("diarize.activity.ears.SEVERAL", factor)
+        ears = Ears(counter, Context(None, 7, 5))
+        found.append(
+            np.concatenate(
+                [*(a.counts for a in ears.push(chunks)), *(a.counts for a in ears.finish())]
+            )
+        )
+    said, more = found
+    assert np.allclose(more[:, 0], said[:, 0], atol=1e-6)
+    assert np.allclose(more[:, 2:] / more[:, 1:2], 3 * said[:, 2:] / said[:, 1:2], rtol=1e-3)
+
+
 def test_speech_is_found_and_counted(talk: Path) -> None:
     heard = NetworkActivity()(open_recording(talk))
     assert heard.counts is not None and heard.counts.start == 0.0

@@ -34,6 +34,14 @@ def assert_equal(one: Shard, other: Shard) -> None:
         np.testing.assert_array_equal(column, getattr(other, name))
 
 
+@pytest.fixture
+def as_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither moving levels nor still stretches."""
+    monkeypatch.setattr("diarize.training.chunks.MOVING", 0.0)
+    monkeypatch.setattr("diarize.training.chunks.STILL", 0.0)
+
+
+@pytest.mark.usefixtures("as_drawn")
 def test_chunks_are_what_the_network_hears(replay: Replay) -> None:
     source = Source(replay)
     shard = render_shard(source, 4, 2, SECONDS)
@@ -48,6 +56,31 @@ def test_chunks_are_what_the_network_hears(replay: Replay) -> None:
     assert -14 <= spread.min() < spread.mean() < spread.max() < 16
     # Chunk 5 is the same, whatever comes before it.
     assert_equal(shard[1:2], render_shard(source, 5, 1, SECONDS))
+
+
+@pytest.mark.usefixtures("as_drawn")
+def test_levels_move(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, voices = Source(replay).draw(0, 5.12)
+    monkeypatch.setattr("diarize.training.chunks.MOVING", 1.0)
+    moved, same = Source(replay).draw(0, 5.12)
+    np.testing.assert_array_equal(same, voices)
+    loud = np.abs(samples) > 1e-3
+    gain = 20 * np.log10(moved[loud] / samples[loud])
+    assert np.ptp(gain) > 1 and np.abs(np.diff(gain)).max() < 0.1
+    assert moved.dtype == np.float32
+
+
+@pytest.mark.usefixtures("as_drawn")
+def test_nobody_speaks_for_some_seconds(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [Source(replay).draw(number, 16.0) for number in range(4)]
+    monkeypatch.setattr("diarize.training.chunks.STILL", 1.0)
+    for number, (samples, voices) in enumerate(drawn):
+        stilled, fewer = Source(replay).draw(number, 16.0)
+        changed = (stilled != samples).reshape(-1, 320).any(axis=1)
+        begin, end = np.flatnonzero(changed)[[0, -1]]
+        assert 50 <= end - begin + 1 <= 600 and changed[begin : end + 1].all()
+        assert not fewer[changed].any()
+        np.testing.assert_array_equal(fewer[~changed], voices[~changed])
 
 
 def test_shards_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -85,6 +118,7 @@ def test_what_is_there_is_not_rendered_again(
     ]
 
 
+@pytest.mark.usefixtures("as_drawn")
 def test_of_recordings_the_teacher_alone_says_how_many_speak(
     replay: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
