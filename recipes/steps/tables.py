@@ -35,8 +35,8 @@ from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.scoring.report import standard_error
 from diarize.sets import SpeakerSets
 from diarize.storage.files import atomic_output
-from diarize.tuning.trials import Trial, tune
 from diarize.tuning.presets import Preset, preset_text, read_preset
+from diarize.tuning.trials import Trial, tune
 
 Compose = Callable[[Any, Any], Any]
 
