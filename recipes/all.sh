@@ -15,6 +15,7 @@ data=../shared work=work/all only='' table='' dry_run=false again=false stage=0 
 root=${here%/*} table=${table:-$here/all.tsv}
 cd "$root"
 export PYTHONPATH="$here:$PYTHONPATH" data
+export OMP_WAIT_POLICY=passive # as the command line has it: threads that spin slow down whatever runs beside this
 commit=$(git rev-parse --short HEAD)
 mkdir -p "$work" "$here/tables"
 all=$(cd "$work" && pwd)
