@@ -24,8 +24,8 @@ PLACE = re.compile(r"(<!-- comparison: (\w+) -->\n\n)(.*?)(\n\n|\n?\Z)", re.DOTA
 RATE = "DER, %"
 SUMMARY = """\
 - Real meetings: pyannote.audio 3.1, which has heard AMI's training meetings, has an error rate of
-  {pyannote} % on its test meetings (published); ours, which has heard no meeting, {meetings} % on
-  five excerpts of AMI, and {calls} % on four telephone calls.
+  {pyannote} % on its test meetings (published); ours, whose speaker encoder has heard no
+  meeting, {meetings} % on five excerpts of AMI, and {calls} % on four telephone calls.
 - Conversations between speakers whom no training has heard (by the [weights](models/README.md) of
   one split: what ships has heard more): ours {ours} %, Resemblyzer with SpectralCluster {peer} %.
 - An hour takes {seconds} s on one core, with that peer {peer_seconds} s; pyannote.audio 3.1 takes
