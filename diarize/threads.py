@@ -7,19 +7,16 @@ at once; what holds for all is as it was before when the last of those who asked
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from threadpoolctl import threadpool_limits
+from typing import Any
 
 _lock = threading.Lock()
 _here = threading.local()  # `depth`: how often this thread stands in `one_thread`
 _in_torch = 0  # threads that do
 _torch_threads = 1  # torch's when none did
 _in_blas = 0  # threads in `one_blas_thread`
-_blas_limits: threadpool_limits | None = None
+_blas_threads: list[tuple[Any, int]] = []  # each library's when none did
 
 
 def torch_threads() -> int:
@@ -64,17 +61,31 @@ def _depth() -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Let BLAS work with one thread, in all of the process: many small products wait for none."""
-    global _in_blas, _blas_limits
-    from threadpoolctl import threadpool_limits
+    global _in_blas, _blas_threads
+    from threadpoolctl import ThreadpoolController
 
     with _lock:
         if not _in_blas:
-            _blas_limits = threadpool_limits(1, user_api="blas")
+            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            _blas_threads = [(library, library.get_num_threads()) for library in libraries]
+            _set_blas_threads((library, 1) for library in libraries)
         _in_blas += 1
     try:
         yield
     finally:
         with _lock:
             _in_blas -= 1
-            if not _in_blas and _blas_limits is not None:
-                _blas_limits.restore_original_limits()
+            if not _in_blas:
+                _set_blas_threads(_blas_threads)
+
+
+def _set_blas_threads(threads: Iterable[tuple[Any, int]]) -> None:
+    """Set how many threads each library has, and leave it to others to set them next.
+
+    From threadpoolctl 3.8 on, whoever sets OpenBLAS's is alone in that as long as it lives: what
+    others ask for is not done, and nothing is said; also what they ask who leave last.
+    """
+    for library, number in threads:
+        library.set_num_threads(number)
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread()

@@ -22,11 +22,12 @@ from diarize.threads import one_blas_thread, one_thread, torch_threads
 def three() -> Iterator[None]:
     """Torch works with three threads, and BLAS with two; afterwards as before."""
     make("ckm", n_speakers=1, max_set_size=1).fit(np.eye(3, 4))  # loads all libraries
-    before = torch.get_num_threads()
+    before, blas = torch.get_num_threads(), blas_threads().pop()
     torch.set_num_threads(3)
-    with threadpool_limits(2, user_api="blas"):
-        yield
+    set_blas_threads(2)
+    yield
     torch.set_num_threads(before)
+    set_blas_threads(blas)
 
 
 def in_a_thread(ask: Callable[[], Any]) -> Any:
@@ -38,39 +39,78 @@ def in_a_thread(ask: Callable[[], Any]) -> Any:
     return answers[0]
 
 
-def overlapping(limit: Callable[[], AbstractContextManager[None]]) -> None:
-    """One thread asks, then another; the first leaves before the other."""
-    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+def overlapping(
+    limit: Callable[[], AbstractContextManager[None]], see: Callable[[], Any]
+) -> list[Any]:
+    """What is seen: one thread asks, another asks, the first leaves, the other leaves.
+
+    Both live until all is over.
+    """
+    first_in, second_in, first_out, over = (threading.Event() for _ in range(4))
+    seen = []
 
     def first() -> None:
         with limit():
+            seen.append(see())
             first_in.set()
             second_in.wait(60)
+        seen.append(see())
         first_out.set()
+        over.wait(60)
 
     def second() -> None:
         first_in.wait(60)
         with limit():
+            seen.append(see())
             second_in.set()
             first_out.wait(60)
+        seen.append(see())
+        over.set()
 
     threads = [threading.Thread(target=work) for work in (first, second)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return seen
 
 
 def blas_threads() -> set[int]:
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
+def set_blas_threads(number: int) -> None:
+    """For all threads: where OpenBLAS heeds one thread alone, in one that ends at once."""
+    in_a_thread(lambda: threadpool_limits(number, user_api="blas"))
+
+
 def test_two_threads_who_ask_for_one_give_all_back() -> None:
-    overlapping(one_thread)
+    overlapping(one_thread, torch.get_num_threads)
     assert torch.get_num_threads() == 3
     assert in_a_thread(torch.get_num_threads) == 3
-    overlapping(one_blas_thread)
+    assert overlapping(one_blas_thread, blas_threads) == [{1}, {1}, {1}, {2}]
     assert blas_threads() == {2}
+
+
+def test_a_thread_that_asked_once_does_not_keep_the_word_for_as_long_as_it_lives() -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def ask() -> None:
+        with one_blas_thread():
+            pass
+        asked.set()
+        over.wait(60)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    asked.wait(60)
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    with threadpool_limits(1, user_api="blas"):
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+    over.set()
+    thread.join()
 
 
 def test_a_thread_that_begins_meanwhile_is_not_held_back() -> None:
