@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.audio.clipping import unclipped
 from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder
 from diarize.audio.inputs import BinaryFile, make_input
 from diarize.audio.opening import open_decoder
@@ -136,24 +137,27 @@ class Recording:
 
     def _mixed(self, first: int, stop: int | None) -> Iterator[np.ndarray]:
         """One channel at the file's rate, from frame `first` to `stop`."""
-        weights = np.full(self.n_channels, 1 / self.n_channels, np.float32)
+        weights: np.ndarray | None = None
+        for chunk in unclipped(self._numbers(first, stop), self.sample_rate):
+            if chunk.shape[1] == 1:
+                yield chunk[:, 0]
+                continue
+            if weights is None:
+                weights = np.full(chunk.shape[1], 1 / chunk.shape[1], np.float32)
+            yield chunk @ weights
+
+    def _numbers(self, first: int, stop: int | None) -> Iterator[np.ndarray]:
+        """All channels, or the one that is read, from frame `first` to `stop`."""
+        channels = slice(None) if self.channel is None else slice(self.channel, self.channel + 1)
         position = first
         for chunk in self._undamaged(first):
-            if self.channel is not None:
-                mono = chunk[:, self.channel]
-            elif self.n_channels == 1:
-                mono = chunk[:, 0]
-            else:
-                with np.errstate(invalid="ignore", over="ignore"):
-                    mono = chunk @ weights
-            if stop is not None:
-                mono = mono[: stop - position]
-            finite = np.isfinite(mono)
+            frames = chunk[: None if stop is None else stop - position, channels]
+            finite = np.isfinite(frames).all(axis=1)
             if not finite.all():
                 time = (position + int(np.argmin(finite))) / self.sample_rate
                 raise InputError(f"{self.label}: the sample at {time:.3f} s is not a finite number")
-            yield np.ascontiguousarray(mono)
-            position += len(mono)
+            yield np.ascontiguousarray(frames)
+            position += len(frames)
             if stop is not None and position >= stop:
                 return
 
