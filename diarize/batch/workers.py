@@ -11,7 +11,6 @@ a pipe of its own, whose end tells either side that the other is gone.
 from __future__ import annotations
 
 import contextlib
-import io
 import multiprocessing
 import os
 import signal
@@ -21,9 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from types import FrameType
 
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Hook, Work
+from diarize.signals import put_off
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -129,11 +130,10 @@ def _birth() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end(*_: object) -> None:
-    """End, with nothing more to say, and as an exception, so that temporary files are removed."""
-    # Where C calls Python, as libsndfile does to read, what this leaves by would be printed there.
-    sys.stderr = io.StringIO()
-    sys.exit(128 + signal.SIGTERM)
+def _end(number: int, frame: FrameType | None) -> None:
+    """End, as an exception, so that temporary files are removed."""
+    if not put_off(number, frame):
+        sys.exit(128 + number)
 
 
 def _serve(pipe: Connection, work: Work) -> None:

@@ -41,6 +41,7 @@ from diarize.cli import (
 )
 from diarize.cli.messages import error, show_warnings_as_notes
 from diarize.errors import explain, one_line
+from diarize.signals import put_off
 from diarize.storage.version import __version__
 
 app = typer.Typer(
@@ -102,6 +103,8 @@ def main() -> NoReturn:
     # does would take a sixth of a short run.
     gc.set_threshold(100_000)
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
+        signal.signal(signal.SIGINT, _interrupt)
     if completion.VARIABLE in os.environ:
         completion.answer(typer.main.get_command(app))
     show_warnings_as_notes()
@@ -169,5 +172,11 @@ def run_command(arguments: Sequence[str]) -> int:
 _ClickException: Any = typer.BadParameter.__mro__[2]
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + signal.SIGTERM)  # an exception, so that temporary files are removed
+def _terminate(number: int, frame: FrameType | None) -> None:
+    if not put_off(number, frame):
+        sys.exit(128 + number)  # an exception, so that temporary files are removed
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if not put_off(number, frame):
+        raise KeyboardInterrupt

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float32, UInt8
 
 from diarize.activity.counter import MOST
+from diarize.activity.counts import INSTANT
 from diarize.activity.level import as_chunks
 from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
-from diarize.audio import SAMPLE_RATE
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
 from diarize.storage.files import atomic_output
@@ -107,7 +107,7 @@ class Source:
         rng: np.random.Generator,
     ) -> None:
         """Put the noise of another place where somebody may have spoken, for some seconds."""
-        length = round(rng.uniform(*STILL_SECONDS) * SAMPLE_RATE / INSTANT_SAMPLES)
+        length = round(rng.uniform(*STILL_SECONDS) / INSTANT)
         begin = int(rng.integers(-length // 2, max(1, len(voices) - length // 2)))
         begin, end = max(0, begin), min(len(voices), begin + length)
         level = np.sqrt(np.square(samples).mean()) * 10 ** (rng.uniform(*STILL_LEVEL) / 20)
