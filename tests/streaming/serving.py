@@ -43,9 +43,9 @@ class Running:
         return connect(address, compression=None, proxy=None, **options)
 
     def end(self) -> None:
-        if self._thread.is_alive():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: somebody else has ended it
             self._loop.call_soon_threadsafe(self._end.set)
-            self._thread.join(60)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 
