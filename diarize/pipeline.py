@@ -26,7 +26,7 @@ from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
 from diarize.timeline.naming import named_after
-from diarize.timeline.recount import recounted
+from diarize.timeline.recount import SECOND_OPINION, recounted
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints, voiceprints
@@ -293,10 +293,16 @@ class Diarizer:
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
             return estimator.fit(embedded.coarse)
 
+        def second(n_speakers: int | None) -> Any:
+            estimator = self._estimator(model, scatter, n_speakers, SECOND_OPINION)
+            estimator.ask_no_more_than(n)
+            return estimator.fit(embedded.coarse)
+
         if self.n_speakers is not None:
             estimator = fit(self.n_speakers)
             return estimator, decoded(estimator), notes
-        return *recounted(fit, decoded, self.likeness, self._bounds[0]), notes
+        other = None if self.backend == SECOND_OPINION else second
+        return *recounted(fit, decoded, self.likeness, self._bounds[0], other), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -351,10 +357,14 @@ class Diarizer:
         return within(every, *bounds), number
 
     def _estimator(
-        self, model: SpeakerEncoder, scatter: Scatter, n_speakers: int | None = None
+        self,
+        model: SpeakerEncoder,
+        scatter: Scatter,
+        n_speakers: int | None = None,
+        backend: str | None = None,
     ) -> Any:
         return clustering.make(
-            self.backend,
+            backend or self.backend,
             n_speakers=n_speakers or self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
@@ -362,5 +372,5 @@ class Diarizer:
             compose=model.compose,
             scatter=scatter,
             random_state=self.seed,
-            **self.params,
+            **({} if backend else self.params),
         )

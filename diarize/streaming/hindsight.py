@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -22,7 +23,7 @@ from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import recounted
+from diarize.timeline.recount import SECOND_OPINION, recounted
 
 Decodable = tuple[
     Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
@@ -77,6 +78,7 @@ class Hindsight:
             options,
             told or bounds["min_speakers"] or 0,
             likeness if told is None else None,
+            None if backend == SECOND_OPINION else partial(self._fit, backend=SECOND_OPINION),
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval
@@ -173,10 +175,15 @@ class Hindsight:
         self._worker = self._worker or ThreadPoolExecutor(1, "diarize-hindsight")
         return self._worker.submit(work, *arguments)
 
-    def _fit(self, windows: Float32[np.ndarray, "m p"], n_speakers: int | None = None) -> Any:
+    def _fit(
+        self,
+        windows: Float32[np.ndarray, "m p"],
+        n_speakers: int | None = None,
+        backend: str | None = None,
+    ) -> Any:
         """A new clustering for what is settled."""
         bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
-        return self._fitted(self._backend, windows, bounds, self._narrow)
+        return self._fitted(backend or self._backend, windows, bounds, self._narrow)
 
     def _fitted(
         self,

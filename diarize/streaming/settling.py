@@ -32,6 +32,7 @@ class Settler:
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
         likeness: of the embedding, where the number of speakers is inferred and may be too large.
+        second: as `fit`, by another clustering, which has a word on that number; None: none has.
     """
 
     def __init__(
@@ -40,8 +41,9 @@ class Settler:
         options: TimelineOptions,
         least: int = 0,
         likeness: Likeness | None = None,
+        second: Callable[[Float32[np.ndarray, "m p"], int | None], Any] | None = None,
     ) -> None:
-        self._fit, self._options, self._least = fit, options, least
+        self._fit, self._options, self._least, self._second = fit, options, least, second
         self._likeness = likeness
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
@@ -75,7 +77,8 @@ class Settler:
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            estimator, found = recounted(fit, decoded, self._likeness, self._least)
+            second = None if self._second is None else partial(self._second, coarse)
+            estimator, found = recounted(fit, decoded, self._likeness, self._least, second)
         else:
             estimator = fit(None)
             found = decoded(estimator)

@@ -10,7 +10,7 @@ from diarize.clustering import make
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import recounted
+from diarize.timeline.recount import FEW, recounted
 
 LIKENESS = Likeness()
 SCATTER = Scatter(0.38, 25.0, alike=0.82)
@@ -26,9 +26,17 @@ def voices(*places: np.ndarray) -> np.ndarray:
 
 
 def found(
-    vectors: np.ndarray, first: int, scatter: Scatter = SCATTER, **bounds: int
+    vectors: np.ndarray, first: int, scatter: Scatter = SCATTER, other: int = 0, **bounds: int
 ) -> tuple[int, list[int | None]]:
-    """How many speakers are found in the end, and into how many was clustered on the way."""
+    """How many speakers are found in the end, and into how many was clustered on the way.
+
+    Args:
+        vectors: of a second each.
+        first: speakers that the clustering infers.
+        scatter: of the vectors.
+        other: speakers that another clustering infers; 0: there is none.
+        bounds: further arguments.
+    """
     asked: list[int | None] = []
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
 
@@ -37,8 +45,13 @@ def found(
         estimator = make("ac", n_speakers=n_speakers or first, max_set_size=1, scatter=scatter)
         return estimator.fit(vectors)
 
+    def second(n_speakers: int | None) -> Any:
+        estimator = make("ac", n_speakers=n_speakers or other, max_set_size=1, scatter=scatter)
+        return estimator.fit(vectors)
+
     decoded = decoder(cells, vectors, None, TimelineOptions())
-    estimator, believed = recounted(fit, decoded, LIKENESS, **bounds)
+    told = second if other else None
+    estimator, believed = recounted(fit, decoded, LIKENESS, second=told, **bounds)
     assert believed.turns == decoded(estimator).turns
     return estimator.n_speakers_, asked
 
@@ -72,3 +85,20 @@ def test_one_speaker_or_none_is_left_alone() -> None:
 
 def test_over_a_telephone_near_voices_may_be_two() -> None:
     assert found(voices(NEAR, ALSO_NEAR, FAR), 3, SCATTER.within(narrow=True)) == (3, [None])
+
+
+FAR_APART = [np.eye(32)[i] for i in range(FEW + 1)]
+
+
+def test_where_few_are_found_another_clustering_may_find_fewer() -> None:
+    voices_of_three = voices(*FAR_APART[:3])
+    assert found(voices_of_three, 3, other=2) == (2, [None, 2])
+    assert found(voices_of_three, 3, other=3) == (3, [None])
+    assert found(voices_of_three, 2, other=3) == (2, [None])  # not more
+    assert found(voices_of_three, 3, other=1, least=2) == (2, [None, 2])
+    narrow = SCATTER.within(narrow=True)
+    assert found(voices_of_three, 3, narrow, other=2) == (3, [None])
+
+
+def test_where_many_are_found_it_has_no_word() -> None:
+    assert found(voices(*FAR_APART), FEW + 1, other=2) == (FEW + 1, [None])
