@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -286,23 +287,19 @@ class Diarizer:
             estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
 
-        def fit(n_speakers: int | None) -> Any:
-            estimator = self._estimator(model, scatter, n_speakers)
+        def fit(n_speakers: int | None, backend: str | None = None) -> Any:
+            estimator = self._estimator(model, scatter, n_speakers, backend)
             if asked := estimator.ask_no_more_than(n):
                 holds = f"its {n} windows of speech hold at most {n}"
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
             return estimator.fit(embedded.coarse)
 
-        def second(n_speakers: int | None) -> Any:
-            estimator = self._estimator(model, scatter, n_speakers, SECOND_OPINION)
-            estimator.ask_no_more_than(n)
-            return estimator.fit(embedded.coarse)
-
         if self.n_speakers is not None:
             estimator = fit(self.n_speakers)
             return estimator, decoded(estimator), notes
-        other = None if self.backend == SECOND_OPINION else second
-        return *recounted(fit, decoded, self.likeness, self._bounds[0], other), notes
+        other = self.backend != SECOND_OPINION
+        second = partial(fit, backend=SECOND_OPINION) if other else None
+        return *recounted(fit, decoded, self.likeness, self._bounds[0], second), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""

@@ -11,10 +11,10 @@ import pytest
 PROGRAM = """
 import io, os, signal, sys, time
 import soundfile
-from diarize.cli import _interrupt, _terminate
+from diarize.signals import interrupt, terminate
 
-signal.signal(signal.SIGTERM, _terminate)
-signal.signal(signal.SIGINT, _interrupt)
+signal.signal(signal.SIGTERM, terminate)
+signal.signal(signal.SIGINT, interrupt)
 
 class Struck(io.BytesIO):
     def readinto(self, buffer):

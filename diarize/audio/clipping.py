@@ -46,13 +46,13 @@ def unclipped(
 def _restored(
     frames: Float32[np.ndarray, "frames channels"], longest: int
 ) -> Float32[np.ndarray, "frames channels"]:
-    tops = [_flat_tops(samples, longest) for samples in frames.T]
-    if not any(len(begins) for begins, _ in tops):
+    samples = frames.T.ravel()  # one channel after the other
+    begins, ends = _flat_tops(samples, len(frames), longest)
+    if not len(begins):
         return frames
-    restored = frames.copy()
-    for samples, found in zip(restored.T, tops, strict=True):
-        _raise(samples, *found)
-    return restored
+    samples = samples.copy()
+    _raise(samples, begins, ends)
+    return np.ascontiguousarray(samples.reshape(-1, len(frames)).T)
 
 
 def _raise(samples: Float32[np.ndarray, " n"], begins: np.ndarray, ends: np.ndarray) -> None:
@@ -74,16 +74,26 @@ def _raise(samples: Float32[np.ndarray, " n"], begins: np.ndarray, ends: np.ndar
     samples[begins[top] + places] = level * np.clip(curve / level, 1, MOST)
 
 
-def _flat_tops(samples: Float32[np.ndarray, " n"], longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where runs of one value begin and end, from which the curve falls on both sides."""
-    borders = np.flatnonzero(np.diff(samples)) + 1
+def _flat_tops(
+    samples: Float32[np.ndarray, " n"], each: int, longest: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where runs of one value begin and end, from which the curve falls on both sides.
+
+    Args:
+        samples: of channels, one after the other.
+        each: samples of each channel.
+        longest: run.
+    """
+    changes = samples[1:] != samples[:-1]
+    changes[each - 1 :: each] = True  # a run ends with its channel
+    borders = np.flatnonzero(changes) + 1
     begins, ends = borders[:-1], borders[1:]
-    lengths = ends - begins
+    lengths, places = ends - begins, begins % each
     heights = np.abs(samples[begins])
     full = (heights >= FULL_SCALE) & (heights <= 1)
     flat = (heights >= HEIGHTS[0]) & (heights <= HEIGHTS[1]) & (full | (lengths >= SHORTEST))
     flat &= lengths <= longest
-    flat &= (begins >= _BESIDE) & (ends + _BESIDE <= len(samples))
+    flat &= (places >= _BESIDE) & (places + lengths + _BESIDE <= each)
     begins, ends = begins[flat], ends[flat]
     level = samples[begins]
     extreme = (samples[begins - 1] / level < 1) & (samples[ends] / level < 1)

@@ -137,14 +137,10 @@ class Recording:
 
     def _mixed(self, first: int, stop: int | None) -> Iterator[np.ndarray]:
         """One channel at the file's rate, from frame `first` to `stop`."""
-        weights: np.ndarray | None = None
+        n = self.n_channels if self.channel is None else 1
+        weights = np.full(n, 1 / n, np.float32)
         for chunk in unclipped(self._numbers(first, stop), self.sample_rate):
-            if chunk.shape[1] == 1:
-                yield chunk[:, 0]
-                continue
-            if weights is None:
-                weights = np.full(chunk.shape[1], 1 / chunk.shape[1], np.float32)
-            yield chunk @ weights
+            yield chunk[:, 0] if n == 1 else chunk @ weights
 
     def _numbers(self, first: int, stop: int | None) -> Iterator[np.ndarray]:
         """All channels, or the one that is read, from frame `first` to `stop`."""

@@ -14,17 +14,15 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
 
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Hook, Work
-from diarize.signals import put_off
+from diarize.signals import terminate
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -130,15 +128,9 @@ def _birth() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _end(number: int, frame: FrameType | None) -> None:
-    """End, as an exception, so that temporary files are removed."""
-    if not put_off(number, frame):
-        sys.exit(128 + number)
-
-
 def _serve(pipe: Connection, work: Work) -> None:
     """Work on what comes through the pipe, until nothing comes any more."""
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, terminate)
     with contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
         while True:
             done = work.perform(pipe.recv(), lambda *told: pipe.send(told))

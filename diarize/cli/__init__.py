@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -41,7 +40,7 @@ from diarize.cli import (
 )
 from diarize.cli.messages import error, show_warnings_as_notes
 from diarize.errors import explain, one_line
-from diarize.signals import put_off
+from diarize.signals import interrupt, terminate
 from diarize.storage.version import __version__
 
 app = typer.Typer(
@@ -102,9 +101,9 @@ def main() -> NoReturn:
     # While libraries load, nearly all that is made stays: looking for garbage as often as Python
     # does would take a sixth of a short run.
     gc.set_threshold(100_000)
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
-        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGINT, interrupt)
     if completion.VARIABLE in os.environ:
         completion.answer(typer.main.get_command(app))
     show_warnings_as_notes()
@@ -170,13 +169,3 @@ def run_command(arguments: Sequence[str]) -> int:
 
 # Newer versions of Typer bring a click of their own: the class is reached through Typer.
 _ClickException: Any = typer.BadParameter.__mro__[2]
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    if not put_off(number, frame):
-        sys.exit(128 + number)  # an exception, so that temporary files are removed
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    if not put_off(number, frame):
-        raise KeyboardInterrupt

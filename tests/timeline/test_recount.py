@@ -40,14 +40,15 @@ def found(
     asked: list[int | None] = []
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
 
+    def clustered(n_speakers: int) -> Any:
+        return make("ac", n_speakers=n_speakers, max_set_size=1, scatter=scatter).fit(vectors)
+
     def fit(n_speakers: int | None) -> Any:
         asked.append(n_speakers)
-        estimator = make("ac", n_speakers=n_speakers or first, max_set_size=1, scatter=scatter)
-        return estimator.fit(vectors)
+        return clustered(n_speakers or first)
 
     def second(n_speakers: int | None) -> Any:
-        estimator = make("ac", n_speakers=n_speakers or other, max_set_size=1, scatter=scatter)
-        return estimator.fit(vectors)
+        return clustered(n_speakers or other)
 
     decoded = decoder(cells, vectors, None, TimelineOptions())
     told = second if other else None
