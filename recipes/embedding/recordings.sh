@@ -7,7 +7,7 @@ speech='' speech_more='' noise='' rooms='' work=work steps=300 stage=0 stop_stag
 . "$(dirname "$0")/../steps/parse_options.sh"
 [ -d "$speech" ] || refuse '--speech DIR with a speakers.tsv is needed'
 mkdir -p "$work"
-channels=$here/../learning_through_clustering/channels.py
+channels=$here/../adaptation/channels.py
 
 if wanted 0 'conversations of dev-a and dev-b, in the room'; then
   for of in dev-a:24:31 dev-b:20:32; do

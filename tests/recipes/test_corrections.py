@@ -19,7 +19,7 @@ from ..making import annotation
 
 @pytest.fixture
 def recipe(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    folder = repo_root / "recipes" / "learning_through_clustering"
+    folder = repo_root / "recipes" / "adaptation"
     monkeypatch.syspath_prepend(str(folder))
     return importlib.import_module("corrections")
 

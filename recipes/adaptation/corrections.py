@@ -1,6 +1,6 @@
 r"""What ten seconds of corrections are worth: error rates without and with them, and elsewhere.
 
-    PYTHONPATH=recipes python recipes/learning_through_clustering/corrections.py \
+    PYTHONPATH=recipes python recipes/adaptation/corrections.py \
         CONVERSATIONS BACKEND...
 
 CONVERSATIONS is what `diarize simulate` wrote. Corrections are taken from the reference, at most
