@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -149,19 +148,3 @@ def test_training_with_the_forest(
         assert all(
             torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True)
         )
-
-
-def test_gains_of_adaptation(
-    repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "learning_through_clustering"))
-    gains = importlib.import_module("gains")
-    folder = tmp_path / "room" / "dev-b"
-    folder.mkdir(parents=True)
-    for model, rates in (("shipped", (0.3, 0.5)), ("aligned", (0.2, 0.5))):
-        total = dict.fromkeys(gains.PARTS, sum(rates) / 2) | {"speaker_count_error": 0.5}
-        files = {f"c{i}": {"der": rate} for i, rate in enumerate(rates)}
-        (folder / f"ckm-{model}.json").write_text(json.dumps({"total": total, "files": files}))
-    shipped, aligned = gains.gains(tmp_path)
-    assert shipped[:5] == ["room", "dev-b", "`ckm`", "shipped", "40.0"]
-    assert aligned[-3:] == ["0.50", "1 of 2", "-5.0 ± 5.0"]

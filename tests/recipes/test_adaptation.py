@@ -1,8 +1,9 @@
-"""The rules by which the recipe takes corrections from a reference."""
+"""What the recipe of adaptation counts, and the rules by which it takes corrections from a reference."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -65,3 +66,17 @@ def test_a_table(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [line.split(" | ")[1] for line in lines] == ["first", "errors"]
     assert all(line.count("|") == head.count("|") for line in lines)
     Corrections.of(recipe.first(REFERENCE, REFERENCE))
+
+
+def test_gains(repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "adaptation"))
+    gains = importlib.import_module("gains")
+    folder = tmp_path / "room" / "dev-b"
+    folder.mkdir(parents=True)
+    for model, rates in (("shipped", (0.3, 0.5)), ("adapted", (0.2, 0.5))):
+        total = dict.fromkeys(gains.PARTS, sum(rates) / 2) | {"speaker_count_error": 0.5}
+        files = {f"c{i}": {"der": rate} for i, rate in enumerate(rates)}
+        (folder / f"ckm-{model}.json").write_text(json.dumps({"total": total, "files": files}))
+    shipped, adapted = gains.gains(tmp_path)
+    assert shipped[:5] == ["room", "dev-b", "`ckm`", "shipped", "40.0"]
+    assert adapted[-3:] == ["0.50", "1 of 2", "-5.0 ± 5.0"]
