@@ -1,4 +1,4 @@
-"""What the recipe of adaptation counts, and the rules by which it takes corrections from a reference."""
+"""What the recipe of adaptation counts, and how it takes corrections from a reference."""
 
 from __future__ import annotations
 
