@@ -15,7 +15,7 @@ from steps.markdown import errors, print_table
 
 from diarize.scoring.report import standard_error
 
-MODELS = ("shipped", "adapted")
+MODELS = ("shipped", "aligned")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")
 HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion",
         "count error", "lower DER in", "difference")  # fmt: skip

@@ -13,28 +13,30 @@ conversations() { # of a split, so many, as the recipe of conversations makes th
     --conversations "$2" --work "$work/$1-$2" --seed 1 --stage 0 --stop-stage 0
 }
 
+error_rates() { # FOLDER MODEL WEIGHTS: of the other thirty, with both backends
+  local backend
+  for backend in ckm gcr; do
+    diarize run "$1"/conversation_0[123]?.wav --backend "$backend" --model "$3" \
+      --out "$1/$backend-$2/" 2> "$1/$backend-$2.log"
+    diarize score "$1/reference.rttm" "$1/$backend-$2" --json > "$1/$backend-$2.json"
+  done
+}
+
 for split in $splits; do
-  if wanted 0 "conversations of $split"; then conversations "$split" 40; fi
   for channel in telephone room; do
     own=$work/$channel/$split
-    if wanted 0 "$channel"; then
+    if wanted 0 "conversations, $channel, $split"; then
+      conversations "$split" 40
       python "$here/channels.py" "$channel" "$work/$split-40/conversations" "$own"
       cat "$own"/conversation_0[123]?.rttm > "$own/reference.rttm"
     fi
-    if wanted 1 "adapting f, $channel, $split"; then
-      diarize adapt "$own"/conversation_00?.wav --model "$trained" --out "$own/adapted.safetensors" >&2
+    if wanted 1 "diarize adapt, $channel, $split"; then
+      diarize adapt "$own"/conversation_00?.wav --model "$trained" --out "$own/aligned.safetensors" >&2
     fi
-    for backend in ckm gcr; do
-      for model in shipped adapted; do
-        weights=$trained
-        if [ "$model" != shipped ]; then weights=$own/$model.safetensors; fi
-        found=$own/$backend-$model
-        if wanted 2 "$backend, $channel, $split, $model"; then
-          diarize run "$own"/conversation_0[123]?.wav --backend "$backend" --model "$weights" --out "$found/" 2> "$found.log"
-          diarize score "$own/reference.rttm" "$found" --json > "$found.json"
-        fi
-      done
-    done
+    if wanted 2 "error rates, $channel, $split"; then
+      error_rates "$own" shipped "$trained"
+      error_rates "$own" aligned "$own/aligned.safetensors"
+    fi
   done
 done
 if wanted 3 'what it gains'; then

@@ -4,14 +4,14 @@
 # clusters from collapsing, on the digits of scikit-learn, on speakers, and on MNIST or Fashion-MNIST.
 # Stages 4 and 5: "Differentiable Clustering with Perturbed Spanning Forests": few labels and withheld classes
 # (figure 4), on digits and speakers; f and g trained with the forest's loss, alone and added.
-#   recipes/learning_through_clustering/run.sh [--speech DIR] [--noise DIR] [--idx DIR] [--work DIR] [--seeds 5]
+#   recipes/learning_through_clustering/run.sh [--speech DIR] [--idx DIR] [--work DIR] [--seeds 5]
 #     [--methods "combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none"]
 #     [--levels "0 1 2 3"] [--epochs 40] [--forest-steps 400] [--smoke]
 #     [--stage N] [--stop-stage N]
 # --idx: a folder with train-images-idx3-ubyte[.gz] and train-labels-idx1-ubyte[.gz]. --speech: a folder
 # with a speakers.tsv. Without them, their stages are left out. Finished runs are skipped.
 set -euo pipefail
-speech='' noise='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 forest_steps=400 smoke=false
+speech='' idx='' work=work seeds=5 levels='0 1 2 3' epochs=40 forest_steps=400 smoke=false
 methods='combination sinkhorn-knopp marginal-entropy sum-of-squares concrete-k-means none'
 stage=0 stop_stage=5
 . "$(dirname "$0")/../steps/parse_options.sh"

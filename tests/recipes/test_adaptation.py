@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,11 +18,9 @@ from diarize.formats.rttm import rttm_text
 from ..making import annotation
 
 
-@pytest.fixture
-def recipe(repo_root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    folder = repo_root / "recipes" / "adaptation"
-    monkeypatch.syspath_prepend(str(folder))
-    return importlib.import_module("corrections")
+@pytest.fixture(scope="module")
+def recipe(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("adaptation/corrections.py")
 
 
 REFERENCE = annotation((0, 8, "ann"), (7, 20, "ben"), (20, 23, "carl"), (24, 24.2, "ann"))
@@ -68,15 +66,14 @@ def test_a_table(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixtu
     Corrections.of(recipe.first(REFERENCE, REFERENCE))
 
 
-def test_gains(repo_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(repo_root / "recipes" / "adaptation"))
-    gains = importlib.import_module("gains")
+def test_gains(recipe_module: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    gains = recipe_module("adaptation/gains.py")
     folder = tmp_path / "room" / "dev-b"
     folder.mkdir(parents=True)
-    for model, rates in (("shipped", (0.3, 0.5)), ("adapted", (0.2, 0.5))):
+    for model, rates in (("shipped", (0.3, 0.5)), ("aligned", (0.2, 0.5))):
         total = dict.fromkeys(gains.PARTS, sum(rates) / 2) | {"speaker_count_error": 0.5}
         files = {f"c{i}": {"der": rate} for i, rate in enumerate(rates)}
         (folder / f"ckm-{model}.json").write_text(json.dumps({"total": total, "files": files}))
-    shipped, adapted = gains.gains(tmp_path)
+    shipped, aligned = gains.gains(tmp_path)
     assert shipped[:5] == ["room", "dev-b", "`ckm`", "shipped", "40.0"]
-    assert adapted[-3:] == ["0.50", "1 of 2", "-5.0 ± 5.0"]
+    assert aligned[-3:] == ["0.50", "1 of 2", "-5.0 ± 5.0"]
