@@ -3,15 +3,19 @@
     PYTHONPATH=recipes python recipes/conversations/number.py make SPEECH... --split SPLIT
         --out FOLDER [--noise DIR] [--lengths 45 240 1200] [--people 10] [--seed 1]
     PYTHONPATH=recipes python recipes/conversations/number.py find FOLDER FOUND.jsonl BACKEND...
+        [--undoubted]
     PYTHONPATH=recipes python recipes/conversations/number.py table FOUND.jsonl...
     PYTHONPATH=recipes python recipes/conversations/number.py fit FOUND.jsonl...
+        [--undoubted FOUND.jsonl...]
 
 `make` writes one conversation for each number of people and length; where people run out of speech
 they say it again. Most are of people of one corpus, some with overlap, most with noise. `find`
 writes a line for each recording and backend, the number inferred: true number, number found, how
-probable each number is, and what the probabilities rest on; lines that are there are kept. `table`
-prints true against found numbers by length, and how reliable the probabilities are; `fit` the
-constants of diarize/voices/number.py that make the true numbers most probable.
+probable each number is, what the probabilities rest on, and who is somebody new; lines that are
+there are kept; --undoubted: as the clustering found them, before anybody is doubted. `table` prints
+true against found numbers by length, and how reliable the probabilities are; `fit` the constants of
+diarize/voices/number.py that make the true numbers most probable, and of those that were not
+doubted the ones that tell best who is nobody new.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import numpy as np
 from known_voices import POOLED
 from pyannote.core import Annotation
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 from steps.markdown import print_table
 from steps.trained import MODEL
 
@@ -39,8 +44,8 @@ from diarize.mixing.corpus import SAME_CORPUS, write_conversations
 from diarize.mixing.speech import by_speaker, read_samples, utterances_of
 from diarize.pipeline import Diarizer
 from diarize.storage.cache import Cache
+from diarize.timeline import recount
 from diarize.voices.number import (
-    AGAIN,
     CLUSTERED,
     HIDES,
     LEAST,
@@ -113,10 +118,13 @@ class Found:
     found: int
     number: dict[int, float]
     evidence: Any  # of each speaker, as `diarize.voices.number.evidence` tells it
+    new: Sequence[bool]  # whether each speaks most for a person for whom none before him does
 
 
 def find(told: argparse.Namespace) -> None:
     """Write a line for each recording and backend."""
+    if told.undoubted:
+        recount.NOBODY_NEW = recount.IF_AGREED = math.inf
     there = {(one.recording, one.backend) for one in read([told.file] * told.file.exists())}
     cache = Cache(told.folder / "cache")
     diarizers = {name: Diarizer(backend=name, model=MODEL, cache=cache) for name in told.backends}
@@ -126,26 +134,34 @@ def find(told: argparse.Namespace) -> None:
             (reference,) = read_rttm(path.with_suffix(".rttm")).values()
             for backend, diarizer in diarizers.items():
                 if (path.stem, backend) not in there:
-                    line = vars(hear(path, len(reference.labels()), diarizer))
+                    line = vars(hear(path, reference, diarizer))
                     file.write(json.dumps(line) + "\n")
                     file.flush()
 
 
-def hear(path: Path, true: int, diarizer: Diarizer) -> Found:
+def hear(path: Path, reference: Annotation, diarizer: Diarizer) -> Found:
     """What is found in a recording, and what its probabilities rest on."""
     shown: dict[str, Any] = {}
     result = diarizer.diarize(path, look=shown.__setitem__)
     trellis = shown["timeline"].trellis
-    _, told = evidence(result.annotation, trellis.cells, trellis.vectors, diarizer.likeness)
+    names, told = evidence(result.annotation, trellis.cells, trellis.vectors, diarizer.likeness)
     return Found(
         recording=path.stem,
         backend=diarizer.backend,
         seconds=int(path.stem.split("_")[1]),
-        true=true,
+        true=len(reference.labels()),
         found=len(result.annotation.labels()),
-        number=result.number,
+        number=dict(result.number),
         evidence=told.tolist(),
+        new=who_is_new(result.annotation, reference, names),
     )
+
+
+def who_is_new(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[bool]:
+    """Whether each speaker found shares most time with a person with whom none before him does."""
+    shared = found * reference  # (speakers, persons): seconds
+    people = [reference.labels()[shared[found.labels().index(name)].argmax()] for name in names]
+    return [person not in people[:place] for place, person in enumerate(people)]
 
 
 def read(paths: Sequence[Path]) -> list[Found]:
@@ -216,24 +232,39 @@ def reliability(found: Sequence[Found]) -> Iterator[list[str]]:
 
 def fit(told: argparse.Namespace) -> None:
     """Print the constants of diarize/voices/number.py that suit best."""
+    if told.undoubted:
+        nobody_new(read(told.undoubted))
     found = [
         replace(one, evidence=np.array(one.evidence).reshape(-1, 3)) for one in read(told.files)
     ]
 
     def surprise(constants: np.ndarray) -> float:
-        again, hides, (clustered,) = np.split(constants, [len(AGAIN), len(AGAIN) + len(HIDES)])
+        *hides, clustered = constants.tolist()
         chances = [
-            probabilities(doubted(one.evidence, (), again, hides), clustered=clustered).get(
+            probabilities(doubted(one.evidence, (), hides=hides), clustered=clustered).get(
                 one.true, 0.0
             )
             for one in found
         ]
         return float(-np.log(np.maximum(chances, LEAST)).mean())
 
-    best = minimize(surprise, np.array([*AGAIN, *HIDES, CLUSTERED]), method="Nelder-Mead")
+    best = minimize(surprise, np.array([*HIDES, CLUSTERED]), method="Nelder-Mead")
     print(
         f"{len(found)} results: {np.round(best.x, 2).tolist()}, mean surprise {best.fun:.3f} nats"
     )
+
+
+def nobody_new(found: Sequence[Found]) -> None:
+    """Print the constants that tell best who is nobody new."""
+    rows: list[tuple[float, float]] = []
+    again: list[bool] = []
+    for one in found:
+        alike, seconds, _ = np.array(one.evidence).reshape(-1, 3).T
+        rows += zip(alike[1:], np.log(seconds / seconds.mean())[1:], strict=True)
+        again += [not new for new in one.new[1:]]
+    best = LogisticRegression(C=np.inf).fit(rows, again)
+    constants = np.round([*best.intercept_, *best.coef_[0]], 2).tolist()
+    print(f"{len(again)} speakers, {sum(again)} of them nobody new: {constants}")
 
 
 def main() -> None:
@@ -253,10 +284,13 @@ def main() -> None:
     command.add_argument("folder", type=Path)
     command.add_argument("file", type=Path)
     command.add_argument("backends", nargs="+")
+    command.add_argument("--undoubted", action="store_true")
     command.set_defaults(do=find)
     for name, do in (("table", table), ("fit", fit)):
         command = commands.add_parser(name)
         command.add_argument("files", type=Path, nargs="+")
+        if do is fit:
+            command.add_argument("--undoubted", type=Path, nargs="+")
         command.set_defaults(do=do)
     told = parser.parse_args()
     told.do(told)

@@ -11,6 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from ..making import annotation
+
 
 @pytest.fixture(scope="module")
 def number(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
@@ -18,9 +20,10 @@ def number(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
 
 
 def line(true: int, found: int, chances: dict[int, float], seconds: int = 45) -> str:
-    evidence = [[-np.inf, 0.1, 5.0], *[[-9.0, 0.1, 5.0]] * (found - 1)]
+    evidence = [[-np.inf, 10.0, 5.0], *[[-9.0, 10.0, 5.0]] * (found - 1)]
     told = {"recording": f"{true:02d}_{seconds}_1", "backend": "ckm", "seconds": seconds}
     told |= {"true": true, "found": found, "number": chances, "evidence": evidence}
+    told["new"] = [True] * found
     return json.dumps(told)
 
 
@@ -34,6 +37,28 @@ def test_the_tables(number: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
     assert "| 45 | 2 | 50% | 0.50 |" in out and "| all | 3 | 67% | 0.33 |" in out
     assert "| 0.7 to 0.8 | 2 | 0.75 | 0.50 |" in out
     assert "possible ones in 100% of 3 results (67% of them name more than one)" in out
+
+
+def test_who_is_new_is_told_by_the_people_whom_speakers_speak_for(number: ModuleType) -> None:
+    reference = annotation((0.0, 10.0, "ann"), (10.0, 20.0, "ben"))
+    found = annotation((0.0, 7.0, "a"), (7.0, 10.5, "b"), (10.5, 20.0, "c"))
+    assert number.who_is_new(found, reference, ["c", "a", "b"]) == [True, True, False]
+
+
+def test_constants_tell_who_is_nobody_new(
+    number: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(alike: float, seconds: float, new: bool) -> object:
+        evidence = [[-np.inf, 30.0, 5.0], [alike, seconds, 5.0]]
+        return number.Found("02_45_1", "ckm", 45, 2, 2, {2: 1.0}, evidence, [True, new])
+
+    unlike, alike = found(-5.0, 20.0, True), found(2.0, 3.0, False)
+    surprising = [found(-5.0, 20.0, False), found(2.0, 3.0, True)]
+    number.nobody_new([unlike, alike] * 4 + surprising)
+    out = capsys.readouterr().out
+    assert out.startswith("10 speakers, 5 of them nobody new: [")
+    _, by_alike, by_share = json.loads(out.partition(": ")[2])
+    assert by_alike > 0 > by_share
 
 
 def test_people_are_of_one_corpus_that_has_so_many(number: ModuleType) -> None:

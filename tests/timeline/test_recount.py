@@ -59,6 +59,7 @@ def found(
 
 NEAR = np.eye(1, 32)[0]
 ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
+RATHER_NEAR = 0.84 * np.eye(32)[0] + 0.54 * np.eye(32)[1]
 FAR = np.eye(32)[2]
 
 
@@ -88,18 +89,20 @@ def test_over_a_telephone_near_voices_may_be_two() -> None:
     assert found(voices(NEAR, ALSO_NEAR, FAR), 3, SCATTER.within(narrow=True)) == (3, [None])
 
 
-FAR_APART = [np.eye(32)[i] for i in range(FEW + 1)]
-
-
-def test_where_few_are_found_another_clustering_may_find_fewer() -> None:
-    voices_of_three = voices(*FAR_APART[:3])
-    assert found(voices_of_three, 3, other=2) == (2, [None, 2])
-    assert found(voices_of_three, 3, other=3) == (3, [None])
-    assert found(voices_of_three, 2, other=3) == (2, [None])  # not more
-    assert found(voices_of_three, 3, other=1, least=2) == (2, [None, 2])
+def test_where_it_is_in_doubt_a_second_opinion_counts() -> None:
+    doubtful = voices(NEAR, RATHER_NEAR, FAR)
+    assert found(doubtful, 3) == (3, [None])
+    assert found(doubtful, 3, other=2) == (2, [None, 2])
+    assert found(doubtful, 3, other=3) == (3, [None])
+    assert found(doubtful, 3, other=2, least=3) == (3, [None])
     narrow = SCATTER.within(narrow=True)
-    assert found(voices_of_three, 3, narrow, other=2) == (3, [None])
+    assert found(doubtful, 3, narrow, other=2) == (3, [None])
 
 
-def test_where_many_are_found_it_has_no_word() -> None:
-    assert found(voices(*FAR_APART), FEW + 1, other=2) == (FEW + 1, [None])
+def test_where_many_are_found_nobody_is_asked() -> None:
+    others = np.eye(32)[2 : FEW + 2]
+    assert found(voices(NEAR, RATHER_NEAR, *others), FEW + 2, other=2) == (FEW + 2, [None])
+
+
+def test_where_it_is_not_in_doubt_nobody_is_asked() -> None:
+    assert found(voices(NEAR, FAR), 2, other=1) == (2, [None])
