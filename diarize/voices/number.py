@@ -38,7 +38,7 @@ stretch of what he says is the person's who says the rest, and on log(seconds): 
 less. Fitted to the numbers of people in the same recordings, as `ckm` and `gcr` found them."""
 
 CLUSTERED = 0.66
-"""Log odds by which the number found is more probable than the doubts make it; fitted with these."""
+"""Log odds by which the number found is likelier than the doubts make it; fitted with these."""
 
 STRETCH = 2  # seconds of a speaker that are compared with all else that he says
 
