@@ -4,11 +4,11 @@
 #                  [--stage N] [--stop-stage N] [--dry-run] [--again]
 # Says first what will run, for how many minutes on two idle cores, and what is left out for want of something; --dry-run
 # ends there. Stages are the lines of recipes/all.tsv, which has the command of each, what it needs of the folder --data,
-# the code that it rests on (-: all), and the page that speaks of its tables. Tables go to recipes/tables/NAME.md, which
-# begins with commit, code, minutes and command, and are for committing: they stay true until that code changes. What
-# was stopped goes on where it was, in WORK/CODE/NAME, which also has the log. A recipe that fails does not stop the
-# others. Paths are taken from the repository's folder. What ships is not trained here: that takes days (stage 0 of
-# recipes/embedding and recipes/activity).
+# the code that it rests on (-: all of diarize, and the folders of its command), and the page that speaks of its tables.
+# Tables go to recipes/tables/NAME.md, which begins with commit, code, minutes and command, and are for committing: they
+# stay true until that code changes. What was stopped goes on where it was, in WORK/CODE/NAME, which also has the log. A
+# recipe that fails does not stop the others. Paths are taken from the repository's folder. What ships is not trained
+# here: that takes days (stage 0 of recipes/embedding and recipes/activity).
 set -euo pipefail
 data=../shared work=work/all only='' table='' dry_run=false again=false stage=0 stop_stage=99
 . "$(dirname "$0")/steps/parse_options.sh"
@@ -22,7 +22,7 @@ all=$(cd "$work" && pwd)
 
 resting() { # PATHS COMMAND: names the code that a recipe rests on, by its content; nothing where it is not as committed
   local paths=$1
-  [ "$paths" != - ] || paths='diarize models recipes benchmarks'
+  [ "$paths" != - ] || paths="diarize models benchmarks recipes/steps $(grep -o 'recipes/[a-z_]*/' <<< "$2" || true)"
   paths="$paths :!*.md :!recipes/all.sh :!recipes/all.tsv"
   # shellcheck disable=SC2086
   git diff --quiet HEAD -- $paths && { git ls-files -s -- $paths; echo "$2"; } | git hash-object --stdin | cut -c 1-10
@@ -42,11 +42,16 @@ said_of() { # NAME WORD: the word's value at the head of its tables, before the 
   sed -nE "1s/^<!-- ([^:]*, )?$2 ([^ ,:]+)[,:].*/\2/p" "$here/tables/$1.md" 2> /dev/null || true
 }
 
-tidy() { # FOLDER: leaves out lines that name files in it, and puts an empty line before a table
-  awk -v folder="$1" 'index($0, folder) { next }
-    held { if (/^\|---/ && above != "") print ""; print line; above = line }
-    { line = $0; held = 1 }
-    END { if (held) print line }'
+tidy() { # FOLDER: leaves out lines that name files in it, and puts an empty line around each table
+  awk -v folder="$1" 'function put() {
+      if (above != "" && line != "" && ($0 ~ /^\|---/ || (line ~ /^\|/) != (above ~ /^\|/))) print ""
+      if (line != "" || above != "") print line
+      above = line
+    }
+    index($0, folder) { next }
+    NR > 1 { put() }
+    { line = $0 }
+    END { $0 = ""; put() }'
 }
 
 present() { # NAME: are its tables of the present code?

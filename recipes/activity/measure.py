@@ -1,11 +1,14 @@
-"""What is heard, against the truth: python measure.py (heard|whole|sure) [--weights FILE] FOLDER...
+"""What is heard, against the truth.
+
+    python measure.py (heard|whole|sure) FOLDER... [--real FOLDER...] [--weights FILE]
 
 A folder holds recordings with an RTTM file of the same name beside each. `heard` prints what the
 network and silero-vad hear: of speech, of overlap, of how many speak. silero-vad has the threshold
 that is best for each folder; the network has its own. `whole` prints the diarization error rate of
 the whole pipeline with either (no collar, overlap scored). `sure`, which needs no truth, prints for
 each recording how probable speech is, on average, where it is found. --weights: a trained network,
-in place of the one that ships.
+in place of the one that ships. --real: recordings of people whom no f has heard, so that `whole`
+takes the one that ships.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -143,18 +148,19 @@ def _cells(tally: Tally) -> list[str]:
     return [f"{100 * miss:.1f} + {100 * false:.1f}", overlap, f"{tally.count_error():.3f}"]
 
 
-def of_whole(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
+def of_whole(
+    folders: Sequence[Path], weights: str | Path, model: str = MODEL
+) -> Iterator[list[str]]:
     """The error rates of the pipeline with either listener for each folder."""
     listeners = {
-        "network": Diarizer(activity=NetworkActivity(model=weights), model=MODEL),
-        "silero-vad": Diarizer(activity=SileroActivity(), counts=False, model=MODEL),
+        "network": Diarizer(activity=NetworkActivity(model=weights), model=model),
+        "silero-vad": Diarizer(activity=SileroActivity(), counts=False, model=model),
     }
     for folder in folders:
-        pairs = paired(folder)
-        truth = {audio.stem: load_annotations(rttm) for audio, rttm in pairs}
-        reference = {stem: next(iter(found.values())) for stem, found in truth.items()}
+        truth = {audio: load_annotations(rttm) for audio, rttm in paired(folder)}
+        reference = {audio.stem: next(iter(found.values())) for audio, found in truth.items()}
         for name, diarizer in listeners.items():
-            found = {audio.stem: diarizer(audio) for audio, _ in pairs}
+            found = {audio.stem: diarizer(audio) for audio in truth}
             total = vars(score_files(reference, found).total)
             parts = ("der", "missed_detection", "false_alarm", "confusion")
             yield [folder.name, name, *errors(total, *parts)]
@@ -193,10 +199,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=TABLES)
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--real", type=Path, nargs="*", default=[])
     parser.add_argument("--weights", type=Path, default=DEFAULT_COUNTER)
     options = parser.parse_args(arguments)
     columns, rows = TABLES[options.what]
-    print_table(("recordings", "heard by", *columns), rows(options.folders, options.weights))
+    made = rows(options.folders, options.weights)
+    if options.real:
+        of_real = partial(rows, model=Diarizer.model) if options.what == "whole" else rows
+        made = chain(made, of_real(options.real, options.weights))
+    print_table(("recordings", "heard by", *columns), made)
 
 
 if __name__ == "__main__":

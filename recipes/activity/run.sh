@@ -5,7 +5,8 @@
 #                           [--steps N] [--device cpu|cuda] [--workers N] [--seed N] [--start FILE]
 #                           [--teacher FILE] [--unlabelled "DIR DIR"] [--weights FILE] [--stage N] [--stop-stage N]
 # --turns: a folder with ami-train, ami-dev and voxconverse-dev, of which every second recording is for training.
-# --meetings: a folder with ami and calls, real recordings with their RTTM.
+# --meetings: a folder with ami and calls, real recordings with their RTTM, diarized by the weights that ship; of
+# voices of dev-b, by those of the split train.
 # --teacher: weights that teacher.py wrote; --unlabelled: recordings that the teacher alone labels.
 # --weights: measure this network in place of the one that stage 0 trains.
 set -euo pipefail
@@ -43,7 +44,7 @@ if wanted 1 'recordings with voices of dev-b' && [ ! -e "$work/.simulated" ]; th
 fi
 [ -n "$weights" ] || weights=$work/network/activity.safetensors
 sets=("$work/replayed" "$work/conversations")
-[ -n "$meetings" ] && sets+=("$meetings/ami" "$meetings/calls")
+[ -n "$meetings" ] && sets+=(--real "$meetings/ami" "$meetings/calls")
 if wanted 2 'what is heard'; then
   python "$here/measure.py" heard --weights "$weights" "${sets[@]}" | tee "$work/heard.md"
 fi

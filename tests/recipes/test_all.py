@@ -120,17 +120,26 @@ def test_tables_are_made_again_where_what_they_rest_on_changed(house: Path) -> N
     assert "one                    about 1 minutes" in said
     assert "three                  of the present code" in said
 
+    assert run(house).returncode == 0
+    commit(house)
+    shutil.copytree(house / "recipes" / "steps", house / "recipes" / "another")
+    commit(house)
+    assert "minutes" not in run(house, "--dry-run").stderr
+
     write_table(house, ("three", "2", "-", "diarize/a", "THREE.md", "true"))
     assert "three                  about 2 minutes" in run(house, "--dry-run").stderr
 
 
 def test_tables_stand_apart_and_name_no_files(house: Path) -> None:
-    shown = ("| a |", "|---|", "| 1 |", "$work/a.flac 3.0", "| b |", "|---|", "| 2 |")
+    shown = (
+        *("", "| a |", "|---|", "| 1 |", "$work/a.flac 3.0", "| b |", "|---|", "| 2 |"),
+        *("**c**", "", "", "| c |", "|---|"),
+    )
     command = "; ".join(f'echo "{line}"' for line in shown)
     write_table(house, ("one", "1", "-", "-", "ONE.md", command))
     assert run(house).returncode == 0
     tables = (house / "recipes" / "tables" / "one.md").read_text().partition("\n")[2]
-    assert tables == "\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n| 2 |\n"
+    assert tables == ("\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n| 2 |\n\n**c**\n\n| c |\n|---|\n")
 
 
 def test_a_choice_of_recipes(house: Path) -> None:
