@@ -19,7 +19,7 @@ if [ "$smoke" = true ]; then
   seeds=1 levels='0 3' epochs=2 forest_steps=3 methods='combination concrete-k-means none'
 fi
 mkdir -p "$work"
-run() { python "$here/experiment.py" "$@" --work "$work" --methods $methods --seeds "$seeds"; }
+run() { python "$here/experiment.py" "$@" --work "$work" --methods $methods --seeds "$seeds" >&2; }
 
 # shellcheck disable=SC2086
 if wanted 0 'digits'; then
