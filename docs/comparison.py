@@ -92,9 +92,11 @@ def measured(figures: Sequence[Figure], recipe: str, text: str) -> list[Figure]:
 
 
 def cell(text: str, row: str, column: str) -> float:
-    """The number in the first table of a text that has such a row and column."""
+    """The number in the first table with such a row and column; without one after a row's name."""
     header: list[str] = []
     for line in text.splitlines():
+        if not column and line.startswith(row):
+            return round(float(line.removeprefix(row).split()[0]), 1)
         cells = [part.strip(" `") for part in line.split("|")[1:-1]]
         if not cells:
             header = []
