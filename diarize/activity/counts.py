@@ -18,7 +18,7 @@ from diarize.activity.regions import (
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
-HYSTERESIS = 2 / 3  # of the probability with which speech begins; under that it ends
+HYSTERESIS = 0.75  # of the probability with which speech begins; under that it ends
 
 Hook = Callable[[str, float, float], None]
 """Told of progress: `hook(step, done, total)`."""
@@ -99,12 +99,12 @@ class SpeechByCounts:
 
     Attributes:
         threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
-            as the probability is above two thirds of that.
+            as the probability is above three quarters of that.
         min_speech: seconds; shorter speech is dropped.
         min_silence: seconds; shorter silence within speech is filled.
     """
 
-    threshold: float = 0.5
+    threshold: float = 0.6
     min_speech: float = 0.1
     min_silence: float = 0.2
 

@@ -60,7 +60,7 @@ VadThresholdOption = Annotated[
         help="Probability from which on it is speech.",
         min=0.0,
         max=1.0,
-        show_default="silero 0.1, else 0.5",
+        show_default="silero 0.1, else 0.6",
     ),
 ]
 
