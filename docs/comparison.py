@@ -92,11 +92,15 @@ def measured(figures: Sequence[Figure], recipe: str, text: str) -> list[Figure]:
 
 
 def cell(text: str, row: str, column: str) -> float:
-    """The number in the first table with such a row and column; without one after a row's name."""
+    """The number in the first table that has such a row and column, or in a line of its own.
+
+    Such a line begins with the row, and in it seconds stand before their column.
+    """
+    timed = rf"^{re.escape(row)} .*?([\d.]+) s {re.escape(column)}\b"
+    if found := re.search(timed, text, re.MULTILINE):
+        return round(float(found[1]), 1)
     header: list[str] = []
     for line in text.splitlines():
-        if not column and line.startswith(row):
-            return round(float(line.removeprefix(row).split()[0]), 1)
         cells = [part.strip(" `") for part in line.split("|")[1:-1]]
         if not cells:
             header = []

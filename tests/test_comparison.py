@@ -52,7 +52,7 @@ def test_every_figure_says_where_it_comes_from(comparison: ModuleType, repo_root
     for one in figures:
         assert bool(one.commit) != bool(one.source), one
         assert one.recipe in recipes | {""}, one
-        assert bool(one.commit) == bool(one.recipe) == bool(one.row), one
+        assert bool(one.commit) == bool(one.recipe) == bool(one.row) == bool(one.column), one
     places = [(one.what, one.system) for one in figures]
     assert len(set(places)) == len(places)
     first = figures[0]
@@ -64,7 +64,11 @@ def test_figures_are_taken_from_what_a_recipe_printed(comparison: ModuleType) ->
     assert comparison.cell(PRINTED, "ours: in all", "seconds") == 20.5
     table = "| a | b | `x` |\n|---|---|---|\n| `ami` | network | 1.5 |\n| ami | silero | 2 |\n"
     assert comparison.cell(table, "ami / silero", "x") == 2
-    assert comparison.cell(table + "\n30 s to RTTM    4.822 s elapsed\n", "30 s to RTTM", "") == 4.8
+    timed = table + "\n30 s to RTTM    4.822 s elapsed   5.203 s of a processor\n"
+    assert comparison.cell(timed, "30 s to RTTM", "elapsed") == 4.8
+    assert comparison.cell(timed, "30 s to RTTM", "of a processor") == 5.2
+    with pytest.raises(ValueError, match="a column 'kept'"):
+        comparison.cell(timed, "30 s to RTTM", "kept")
     with pytest.raises(ValueError, match="no row 'peer: in all'"):
         comparison.cell(PRINTED, "peer: in all", "seconds")
     before = [comparison.Figure("w", "s", 1.0, "DER, %", "old", "peer", "ours", "der", "")]

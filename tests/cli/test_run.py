@@ -400,13 +400,13 @@ def test_conversations_that_share_speakers(cli: Run, shared_dir: Path, tmp_path:
 def test_of_children_who_sound_alike_few_are_joined(
     cli: Run, shared_dir: Path, tmp_path: Path
 ) -> None:
-    """Three times six files of two speakers each, some of them boys of six and seven."""
+    """Three times six files of two speakers each, twelve persons, some boys of six and seven."""
     utterances = find_utterances(shared_dir / "speech-more", "dev-b")
     files = by_speaker([u for u in utterances if u.corpus == "speechocean762"])
     found = 0
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        names = [str(name) for name in rng.permutation(list(files))[:12]]
+        names = list(files)[9 * seed :][:12]
         folder = tmp_path / str(seed)
         folder.mkdir()
         paths = []
@@ -420,4 +420,4 @@ def test_of_children_who_sound_alike_few_are_joined(
         assert cli("run", *paths, *options).status == 0
         labels = [read_rttm(folder / "out" / f"s{n}.rttm")[f"s{n}"].labels() for n in range(6)]
         found += len({label for own in labels for label in own})
-    assert found >= 32  # of 36 persons
+    assert found >= 33  # 11 of 12 persons in the mean
