@@ -240,10 +240,13 @@ def compare(commands: Mapping[str, Sequence[str]], rounds: int, limit: float) ->
             times[name].append(seconds_of(command))
     medians = [[statistics.median(column) for column in zip(*taken, strict=True)]
                for taken in times.values()]  # fmt: skip
+    print("| | seconds | of a processor |\n|---|---|---|")
     for name, (wall, cpu) in zip(times, medians, strict=True):
-        print(f"{name:26} {wall:7.3f} s elapsed   {cpu:7.3f} s of a processor")
+        print(f"| {name} | {wall:.2f} | {cpu:.2f} |")
     ratios = [own / peer for peer, own in zip(*medians, strict=True)]
-    print(f"{'ratio':26} {ratios[0]:6.2f} elapsed      {ratios[1]:6.2f} (limit {limit})")
+    print(
+        f"\nratio: {ratios[0]:.2f} of elapsed, {ratios[1]:.2f} of processor time (limit {limit})\n"
+    )
     return ratios
 
 

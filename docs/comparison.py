@@ -92,13 +92,7 @@ def measured(figures: Sequence[Figure], recipe: str, text: str) -> list[Figure]:
 
 
 def cell(text: str, row: str, column: str) -> float:
-    """The number in the first table that has such a row and column, or in a line of its own.
-
-    Such a line begins with the row, and in it seconds stand before their column.
-    """
-    timed = rf"^{re.escape(row)} .*?([\d.]+) s {re.escape(column)}\b"
-    if found := re.search(timed, text, re.MULTILINE):
-        return round(float(found[1]), 1)
+    """The number in the first table that has such a row and column."""
     header: list[str] = []
     for line in text.splitlines():
         cells = [part.strip(" `") for part in line.split("|")[1:-1]]

@@ -1,4 +1,4 @@
-"""How many people speak at each instant, as probabilities, and what follows from them."""
+"""How many people speak at each instant, as probabilities."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from diarize.activity.regions import (
-    clip_regions,
-    require_bounds,
-    runs,
-    with_hysteresis,
-    without_short,
-)
+from diarize.activity.regions import runs, with_hysteresis, without_short
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
-HYSTERESIS = 0.75  # of the probability with which speech begins; under that it ends
 
 Hook = Callable[[str, float, float], None]
 """Told of progress: `hook(step, done, total)`."""
@@ -91,36 +84,3 @@ class Heard:
             return cls(arrays["regions"])
         counts = VoiceCounts(float(arrays["start"]), arrays["probabilities"])
         return cls(arrays["regions"], counts)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpeechByCounts:
-    """Where there is speech, by the probability that somebody is heard at each instant.
-
-    Attributes:
-        threshold: probability of speech with which a region begins, 0 to 1; it goes on for as long
-            as the probability is above three quarters of that.
-        min_speech: seconds; shorter speech is dropped.
-        min_silence: seconds; shorter silence within speech is filled.
-    """
-
-    threshold: float = 0.6
-    min_speech: float = 0.1
-    min_silence: float = 0.2
-
-    def __post_init__(self) -> None:
-        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
-
-    @property
-    def lower(self) -> float:
-        """Probability of speech under which a region ends."""
-        return self.threshold * HYSTERESIS
-
-    def heard(
-        self, start: float, probabilities: Float32[np.ndarray, "n 4"], seconds: float
-    ) -> Heard:
-        """What was heard in so many seconds from `start` on."""
-        counts = VoiceCounts(start, probabilities)
-        found = counts.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
-        regions: Float64[np.ndarray, "m 2"] = clip_regions(found, start, start + seconds)
-        return Heard(regions, counts)

@@ -14,9 +14,10 @@ import numpy as np
 
 from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
-from diarize.activity.counts import INSTANT, Heard, SpeechByCounts
+from diarize.activity.counts import INSTANT, Heard
 from diarize.activity.ears import STEP_SECONDS, Answer, Context, Ears
 from diarize.activity.level import as_chunks, measure_gain
+from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of

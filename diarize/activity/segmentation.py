@@ -21,7 +21,8 @@ from jaxtyping import Float32
 from scipy.special import softmax
 
 from diarize.activity.counter import MOST
-from diarize.activity.counts import INSTANT, Heard, SpeechByCounts
+from diarize.activity.counts import INSTANT, Heard
+from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.onnx_network import OnnxNetwork, axes_text, number_told

@@ -33,7 +33,7 @@ from known_voices import POOLED
 from pyannote.core import Annotation
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
-from steps.markdown import print_table
+from steps.markdown import percent, print_table
 from steps.trained import MODEL
 
 from diarize.audio import SAMPLE_RATE
@@ -43,6 +43,8 @@ from diarize.mixing.conversation import ConversationConfig, simulate_conversatio
 from diarize.mixing.corpus import SAME_CORPUS, write_conversations
 from diarize.mixing.speech import by_speaker, read_samples, utterances_of
 from diarize.pipeline import Diarizer
+from diarize.scoring.der import speaker_time
+from diarize.scoring.elements import decompose
 from diarize.storage.cache import Cache
 from diarize.timeline import recount
 from diarize.voices.number import (
@@ -119,6 +121,7 @@ class Found:
     number: dict[int, float]
     evidence: Any  # of each speaker, as `diarize.voices.number.evidence` tells it
     new: Sequence[bool]  # whether each speaks most for a person for whom none before him does
+    time: Sequence[int]  # `diarize.scoring.der.SpeakerTime`: speech, missed, false, confused
 
 
 def find(told: argparse.Namespace) -> None:
@@ -154,6 +157,7 @@ def hear(path: Path, reference: Annotation, diarizer: Diarizer) -> Found:
         number=dict(result.number),
         evidence=told.tolist(),
         new=who_is_new(result.annotation, reference, names),
+        time=speaker_time(decompose(reference, result.annotation)),
     )
 
 
@@ -179,8 +183,8 @@ def table(told: argparse.Namespace) -> None:
     lengths = sorted({one.seconds for one in found})
     print_table(("seconds", "true", *(f"`{name}`" for name in backends)), numbers(found, backends))
     print()
-    columns = [f"`{name}` {what}" for name in backends for what in ("right", "off by")]
-    print_table(("seconds", "recordings", *columns), shares(found, backends, lengths))
+    columns = ("backend", *(f"{length} s: right, off by" for length in lengths), "all", "DER")
+    print_table(columns, shares(found, backends, lengths))
     print()
     print_table(("probability of the number found", "results", "mean", "right"), reliability(found))
     ranges = [possible(one.number, one.found) for one in found]
@@ -208,15 +212,18 @@ def numbers(found: Sequence[Found], backends: Sequence[str]) -> Iterator[list[st
 def shares(
     found: Sequence[Found], backends: Sequence[str], lengths: Sequence[int]
 ) -> Iterator[list[str]]:
-    """Share of recordings with the right number and mean error, by length."""
-    for seconds in [*lengths, None]:
-        here = [one for one in found if seconds in (one.seconds, None)]
-        row = ["all" if seconds is None else str(seconds)]
-        row.append(str(len({one.recording for one in here})))
-        for name in backends:
-            off = np.array([abs(one.found - one.true) for one in here if one.backend == name])
-            row += [f"{np.mean(off == 0):.0%}", f"{off.mean():.2f}"]
-        yield row
+    """Share of recordings with the right number and mean error, by length, and DER, by backend."""
+    for backend in backends:
+        own = [one for one in found if one.backend == backend]
+        off = np.array([abs(one.found - one.true) for one in own])
+        seconds = np.array([one.seconds for one in own])
+        cells = [_share(off[seconds == length]) for length in lengths]
+        speech, *wrong = np.array([one.time for one in own]).sum(axis=0)
+        yield [f"`{backend}`", *cells, _share(off), percent(sum(wrong) / speech)]
+
+
+def _share(off: np.ndarray) -> str:
+    return f"{np.sum(off == 0)} of {len(off)}, {off.mean():.2f}"
 
 
 def reliability(found: Sequence[Found]) -> Iterator[list[str]]:

@@ -23,7 +23,7 @@ def line(true: int, found: int, chances: dict[int, float], seconds: int = 45) ->
     evidence = [[-np.inf, 10.0, 5.0], *[[-9.0, 10.0, 5.0]] * (found - 1)]
     told = {"recording": f"{true:02d}_{seconds}_1", "backend": "ckm", "seconds": seconds}
     told |= {"true": true, "found": found, "number": chances, "evidence": evidence}
-    told["new"] = [True] * found
+    told |= {"new": [True] * found, "time": [100, 5, 2, 1]}
     return json.dumps(told)
 
 
@@ -34,7 +34,8 @@ def test_the_tables(number: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
     number.table(argparse.Namespace(files=[path]))
     out = capsys.readouterr().out
     assert "| 45 | 3 | 2 |" in out and "| 240 | 1 | 1 |" in out
-    assert "| 45 | 2 | 50% | 0.50 |" in out and "| all | 3 | 67% | 0.33 |" in out
+    assert "| backend | 45 s: right, off by | 240 s: right, off by | all | DER |" in out
+    assert "| `ckm` | 1 of 2, 0.50 | 1 of 1, 0.00 | 2 of 3, 0.33 | 8.0 |" in out
     assert "| 0.7 to 0.8 | 2 | 0.75 | 0.50 |" in out
     assert "possible ones in 100% of 3 results (67% of them name more than one)" in out
 
@@ -50,7 +51,7 @@ def test_constants_tell_who_is_nobody_new(
 ) -> None:
     def found(alike: float, seconds: float, new: bool) -> object:
         evidence = [[-np.inf, 30.0, 5.0], [alike, seconds, 5.0]]
-        return number.Found("02_45_1", "ckm", 45, 2, 2, {2: 1.0}, evidence, [True, new])
+        return number.Found("02_45_1", "ckm", 45, 2, 2, {2: 1.0}, evidence, [True, new], ())
 
     unlike, alike = found(-5.0, 20.0, True), found(2.0, 3.0, False)
     surprising = [found(-5.0, 20.0, False), found(2.0, 3.0, True)]
