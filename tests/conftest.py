@@ -88,7 +88,7 @@ SHARED = REPO_ROOT.parent / "shared"
 
 
 # How much is tried: tests that draw cases multiply their numbers by it (tests/long/run).
-EFFORT = int(os.environ.get("DIARIZE_EFFORT", "1"))
+EFFORT = int(os.environ.get("TEST_EFFORT", "1"))
 
 # Nothing is timed: a busy machine must not fail a property.
 settings.register_profile(

@@ -12,11 +12,6 @@ import typer
 from diarize.cli import app, run_command
 
 
-@pytest.fixture(autouse=True)
-def _nothing_said_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DIARIZE_EFFORT", raising=False)  # the tests' own, which no command knows
-
-
 class Result(NamedTuple):
     """What a command gives back."""
 

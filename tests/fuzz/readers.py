@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import TypeCheckError
 from pyannote.core import Annotation, Segment, Timeline
 
 from diarize.batch.told import read_corrections
 from diarize.corrections import Corrections
 from diarize.embedding.stretches import read_stretches
+from diarize.errors import InputError
 from diarize.formats import FORMATS, load_annotations, read_turns, read_uem, uem_text
 from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets, sets_text
@@ -119,7 +121,10 @@ def _corrections(path: Path) -> object:
 
 
 def _preset(path: Path) -> object:
-    preset = read_preset(path)
+    try:
+        preset = read_preset(path)
+    except TypeCheckError as error:  # annotations are checked in tests; elsewhere a backend refuses
+        raise InputError(type(error).__name__) from error
     from diarize.timeline import TimelineOptions
 
     TimelineOptions(**preset.timeline_params)

@@ -29,6 +29,9 @@ COVARIANCES = ("full", "diag")
 STARTS = {"random": random_start, "kmeans": means_start}
 INITS = (*STARTS, "splitnet")
 
+LEAST_SPREAD = 1e-140
+"""Columns that spread less are taken for constant: the square of their spread would vanish."""
+
 EXCHANGES = 4
 """Random splits or merges proposed in an iteration after the burn-in."""
 
@@ -240,12 +243,12 @@ def run(
 def standardisation(
     rows: Rows,
 ) -> tuple[Float64[np.ndarray, " D"], Float64[np.ndarray, " D"]]:
-    """Mean and spread of each column; a constant one is given the mean spread, or 1."""
+    """Mean and spread of each column; one as good as constant is given the mean spread, or 1."""
     center = rows.mean(axis=0, dtype=np.float64)
     largest = np.abs(rows - center).max(axis=0)  # squares of small numbers would vanish
     safe = np.where(largest > 0, largest, 1.0)
     scale = safe * np.sqrt((((rows - center) / safe) ** 2).mean(axis=0, dtype=np.float64))
-    varies = scale > np.finfo(np.float64).eps * (np.abs(center) + 1e-300)
+    varies = (scale > np.finfo(np.float64).eps * np.abs(center)) & (scale > LEAST_SPREAD)
     if not varies.any():
         return center, np.ones_like(scale)
     return center, np.where(varies, scale, scale[varies].mean())

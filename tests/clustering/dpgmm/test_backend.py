@@ -67,3 +67,9 @@ def test_rows_of_the_shipped_embedding_go_along_the_axes_of_its_training():
     assert gaps[1] <= gaps[0] + 1e-6
     # A voice scatters far less than voices do.
     assert 0.05 < prior.kappa < 0.5
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_whose_squares_vanish_are_one():
+    found = make("dpgmm", max_set_size=1, random_state=0).fit(np.array([[1e-300], [0.0]]))
+    assert found.n_speakers_ == 1
