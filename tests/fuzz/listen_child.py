@@ -26,6 +26,7 @@ def main() -> None:
     os.dup2(err.fileno(), 2)
     from diarize.cli import run_command
 
+    limited = False
     for line in sys.stdin:
         path = line.rstrip("\n")
         print(path, file=report, flush=True)
@@ -41,9 +42,10 @@ def main() -> None:
             for stream in (out, err)
         ]
         print(json.dumps([status, *texts, time.monotonic() - began]), file=report, flush=True)
-        # The first file has loaded all that is loaded; what others left is not for the next to pay.
-        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + ALLOWANCE, resource.RLIM_INFINITY))
+        if not limited:  # the first file has loaded all that is loaded
+            size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (size + ALLOWANCE, size + ALLOWANCE))
+            limited = True
 
 
 if __name__ == "__main__":
