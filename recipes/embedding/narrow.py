@@ -1,20 +1,23 @@
-"""Narrow a joined model: fewer dimensions, the same voices, g of the paper's form learned anew.
+"""Put trained models side by side, as branches of one, and narrow their vectors.
 
-    python recipes/embedding/narrow.py JOINED.safetensors VOICES_DIR OUT.safetensors --noise DIR...
+    python recipes/embedding/narrow.py VOICES_DIR OUT.safetensors MODEL MODEL... --noise DIR...
         [--rooms DIR] [--dim 128] [--batches 700] [--epochs 10] [--seed 0]
 
-VOICES_DIR is the folder `voices` of a training (`diarize train embedding --out`). f of the joined
-model stands still. A projection of its vectors, begun as their principal components, and g in the
-narrow space learn from it: g is to lie where the projected g of the joined model lies, and cosines
-are to stay what they were. No labels are needed, so nothing can be learned by heart.
+Models err in different places, so that the mean of their cosines is right more often than each.
+Each is a name that ships or a weights file, of one branch or several, all of whose branches have
+the same sizes; a model counts as often as it has branches. VOICES_DIR is the folder `voices` of a
+training (`diarize train embedding --out`). The branches stand still; a projection of their vectors,
+side by side, and g of the paper's form learn that mean: of windows, and of what g makes of two of
+them. No labels are needed, so nothing can be learned by heart.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -31,46 +34,87 @@ from diarize.training.rendering import Acoustics, training_rooms
 
 RATE = 2e-3
 PAIRS = 64  # of each episode, in a step
-KEPT = 30.0  # weight of the cosines that are to stay
-COMPOSED = 20.0  # weight of where unions lie
 
 LIGHT = Acoustics(coded=0.05, noisy=0.3, rooms=0.25, telephone=0.2, one_place=0.9)
 """Every other batch is heard as in training, the rest in less of everything."""
 
-Windows = Float[Tensor, "episodes windows joined"]
+
+class Heard(NamedTuple):
+    """Windows of a batch, as each model hears them.
+
+    Attributes:
+        branches: vectors of all branches side by side, before any are joined.
+        vectors: of each model.
+        alone: how many of the first windows of each episode are of one voice.
+    """
+
+    branches: Float[Tensor, "episodes windows side_by_side"]
+    vectors: list[Float[Tensor, "episodes windows _"]]
+    alone: int
 
 
-def windows(
-    model: CompositionalEmbedding, makers: list[EpisodeMaker], count: int
-) -> Iterator[tuple[Windows, int]]:
-    """Vectors of batches, and how many of the first windows of each episode are of one voice."""
+def heard(
+    models: Sequence[CompositionalEmbedding], makers: Sequence[EpisodeMaker], count: int
+) -> Iterator[Heard]:
+    """Vectors of so many batches."""
     for number in range(count):
         batch = makers[number % len(makers)][number]
+        shape = batch.known.shape
         with torch.inference_mode():
-            vectors = model(batch.features).unflatten(0, batch.known.shape)
-        yield vectors.clone(), int(batch.alone[0].sum())
+            parts = [e(batch.features) for model in models for e in model.encode.encoders]
+            vectors = [model(batch.features).unflatten(0, shape) for model in models]
+        side_by_side = torch.cat(parts, dim=-1).unflatten(0, shape)
+        yield Heard(side_by_side.clone(), [v.clone() for v in vectors], int(batch.alone[0].sum()))
+
+
+def wanted(
+    models: Sequence[CompositionalEmbedding], batch: Heard, pairs: Float[Tensor, "2 n"]
+) -> Float[Tensor, "episodes rows rows"]:
+    """Mean cosines of the windows, and the unions of some pairs, with each other."""
+    left, right = pairs
+    total = torch.zeros(())
+    for model, own in zip(models, batch.vectors, strict=True):
+        with torch.no_grad():
+            rows = torch.cat([own, model.compose(own[:, left], own[:, right])], dim=1)
+        total = total + len(model.encode.encoders) * (rows @ rows.mT)
+    return total / sum(len(model.encode.encoders) for model in models)
 
 
 def narrowed(
-    joined: CompositionalEmbedding, rows: Float[Tensor, "n joined"], dim: int
+    models: Sequence[CompositionalEmbedding], batches: Sequence[Heard], dim: int
 ) -> CompositionalEmbedding:
-    """The joined model with a projection onto the principal components, and a g to be learned."""
-    config = replace(joined.config, dim=dim, part=joined.config.own)
-    found = CompositionalEmbedding(config, joined.knowledge)
-    flat = rows.double()
-    axes = torch.linalg.eigh(flat.T @ flat)[1].flip(1)[:, :dim]
+    """All branches in one model, and a projection onto the principal components of the models.
+
+    Raises:
+        ValueError: branches of other sizes.
+    """
+    first = models[0]
+    encoders = [encoder for model in models for encoder in model.encode.encoders]
+    sizes = {replace(m.config, dim=m.config.own, branches=1, part=0) for m in models}
+    if len(sizes) > 1:
+        raise ValueError("models whose branches have the same sizes are put side by side")
+    config = replace(first.config, dim=dim, branches=len(encoders), part=first.config.own)
+    found = CompositionalEmbedding(config, first.knowledge)
+    weighed = [len(model.encode.encoders) ** 0.5 for model in models]
+    rows = torch.cat([
+        torch.cat([w * v for w, v in zip(weighed, batch.vectors, strict=True)], dim=-1)
+        for batch in batches
+    ]).flatten(0, 1).double()  # fmt: skip
+    axes = torch.linalg.eigh(rows.T @ rows)[1].flip(1)[:, :dim]
+    branches = torch.cat([batch.branches for batch in batches]).flatten(0, 1).double()
+    projection = torch.linalg.lstsq(branches, rows @ axes).solution
     assert isinstance(found.encode, Branches) and found.encode.join is not None
     with torch.no_grad():
-        for own, encoder in zip(found.encode.encoders, joined.encode.encoders, strict=True):
+        for own, encoder in zip(found.encode.encoders, encoders, strict=True):
             own.load_state_dict(encoder.state_dict())
-        found.encode.join.weight.copy_(axes.T)
+        found.encode.join.weight.copy_(projection.T)
     return found
 
 
 def learn(
-    joined: CompositionalEmbedding,
+    models: Sequence[CompositionalEmbedding],
     found: CompositionalEmbedding,
-    batches: list[tuple[Windows, int]],
+    batches: Sequence[Heard],
     epochs: int,
 ) -> None:
     """Learn the projection and g."""
@@ -85,31 +129,26 @@ def learn(
     for epoch in range(epochs):
         total = 0.0
         for number in torch.randperm(len(batches)).tolist():
-            vectors, alone = batches[number]
-            left, right = torch.randint(0, alone, (2, PAIRS))
-            with torch.no_grad():
-                union = joined.compose(vectors[:, left], vectors[:, right])
-            narrow = normalize(join(vectors), dim=-1)
-            wanted = normalize(join(union), dim=-1)
-            composed = compose(narrow[:, left], narrow[:, right])
-            apart = 1 - (composed * wanted).sum(dim=-1).mean()
-            some = torch.randperm(vectors.shape[1])[:PAIRS]
-            before, after = (x[:, some] @ x[:, some].mT for x in (vectors, narrow))
-            loss = COMPOSED * apart + KEPT * (before - after).square().mean()
+            batch = batches[number]
+            pairs = torch.randint(0, batch.alone, (2, PAIRS))
+            short = normalize(join(batch.branches), dim=-1)
+            unions = compose(short[:, pairs[0]], short[:, pairs[1]])
+            rows = torch.cat([short, unions], dim=1)
+            loss = (rows @ rows.mT - wanted(models, batch, pairs)).square().mean()
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
             slope.step()
-            total += float(apart.detach())
-        print(f"epoch {epoch}: 1 - cosine of unions {total / len(batches):.4f}", flush=True)
+            total += float(loss.detach())
+        print(f"epoch {epoch}: cosines are off by {(total / len(batches)) ** 0.5:.4f}", flush=True)
 
 
 def main() -> None:
     """Do it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("joined")
     parser.add_argument("voices", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("models", nargs="+")
     parser.add_argument("--noise", type=Path, nargs="*", default=[])
     parser.add_argument("--rooms", type=Path)
     for name, value in (("dim", 128), ("batches", 700), ("epochs", 10), ("seed", 0)):
@@ -122,12 +161,12 @@ def main() -> None:
         EpisodeMaker(voices, noises, config, told.seed, rooms)
         for config in (EpisodeConfig(), EpisodeConfig(acoustics=LIGHT))
     ]
-    joined = load_model(told.joined)
-    batches = list(windows(joined, makers, told.batches))
-    found = narrowed(joined, torch.cat([v.flatten(0, 1) for v, _ in batches]), told.dim)
-    learn(joined, found.train(), batches, told.epochs)
+    models = [load_model(name) for name in told.models]
+    batches = list(heard(models, makers, told.batches))
+    found = narrowed(models, batches, told.dim)
+    learn(models, found.train(), batches, told.epochs)
     found = found.eval().requires_grad_(False)
-    found.knowledge = measured(found, voices, joined.knowledge)
+    found.knowledge = measured(found, voices, models[0].knowledge)
     save_model(found, told.out, half=True)
 
 

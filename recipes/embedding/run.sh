@@ -3,10 +3,10 @@
 #   recipes/embedding/run.sh --speech DIR --unlabelled DIR --noise DIR [--speech-more DIR]
 #                            [--noise-more DIR] [--rooms DIR] [--work DIR] [--steps N]
 #                            [--cooldown N] [--rate R] [--start MODEL] [--device cpu|cuda] [--processes N]
-#                            [--beside MODEL] [--split NAME] [--workers N] [--seed N] [--stage N] [--stop-stage N]
+#                            [--beside 'MODEL...'] [--split NAME] [--workers N] [--seed N] [--stage N] [--stop-stage N]
 # --start MODEL: begin with these weights rather than with drawn ones.
 # --split '': the voices of all splits, as for what ships; then nothing is left to choose the best step by.
-# --beside MODEL: join what is trained to these weights, as a second branch, and narrow both to 128 dimensions.
+# --beside 'MODEL...': put what is trained beside these weights, as one more branch, and narrow all to 128 dimensions.
 # --processes N: through torchrun, on as many GPUs or groups of cores; a step sees N times as many windows.
 # Teacher and shifted voices need extras: pip install 'diarize-sets[shifts,teacher,torchaudio]'
 set -euo pipefail
@@ -28,9 +28,9 @@ if wanted 0 "$steps steps (goes on where it stopped)"; then
 fi
 model=$work/model.safetensors
 [ -z "$beside" ] || model=$work/narrow.safetensors
-if [ -n "$beside" ] && wanted 1 'two branches, narrowed'; then
-  python "$here/join.py" "$work/joined.safetensors" "$beside" "$work/model.safetensors"
-  python "$here/narrow.py" "$work/joined.safetensors" "$work/voices" "$model" ${rooms:+--rooms "$rooms"} \
+if [ -n "$beside" ] && wanted 1 'side by side, narrowed'; then
+  # shellcheck disable=SC2086
+  python "$here/narrow.py" "$work/voices" "$model" $beside "$work/model.safetensors" ${rooms:+--rooms "$rooms"} \
     --noise ${noise:+"$noise"} ${noise_more:+"$noise_more"} | tee "$work/narrow.log"
 fi
 if wanted 2 'set accuracy on dev-b, 1000 episodes'; then

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 from torch.nn.functional import normalize
@@ -55,48 +57,47 @@ def test_grown_weights_say_what_they_said(
     assert (model.encode.average_spread != 1).all()  # measured, for what is learned next
 
 
-def test_joined_models_compose_each_part_as_their_own(
+def test_branches_side_by_side_learn_the_mean_of_their_models(
     recipe_module: Callable[[str], ModuleType],
 ) -> None:
     torch.manual_seed(0)
-    models = [CompositionalEmbedding(EmbeddingConfig(dim=4, hidden=3)).eval() for _ in range(2)]
-    for model in models:
-        nn.init.normal_(model.compose.w2.weight)
-    found = recipe_module("embedding/join.py").joined(models)
-    a, b = torch.randn(2, 3, 24, 32)
-    parts = [model.compose(model(a), model(b)) for model in models]
-    # On the sphere of all dimensions, not each on its own: directions are the same.
-    composed = found.compose(found(a), found(b)).chunk(2, dim=-1)
-    for part, own in zip(composed, parts, strict=True):
-        torch.testing.assert_close(normalize(part, dim=-1), own)
-
-
-def test_narrowing_keeps_cosines_and_learns_where_unions_lie(
-    recipe_module: Callable[[str], ModuleType],
-) -> None:
-    torch.manual_seed(0)
-    models = [CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=3)).eval() for _ in range(2)]
-    for model in models:
-        nn.init.normal_(model.compose.w2.weight)
-    joined = recipe_module("embedding/join.py").joined(models)
     narrow = recipe_module("embedding/narrow.py")
-    axes = torch.linalg.qr(torch.randn(16, 6))[0]  # vectors lie in six of the sixteen dimensions
-    vectors = normalize(torch.randn(40, 4, 20, 6), dim=-1) @ axes.T
-    found = narrow.narrowed(joined, vectors.flatten(0, 2), 6)
-    assert found.config.dim == 6 and found.config.part == joined.config.own
-    short = found.encode.join(vectors)
-    torch.testing.assert_close(short @ short.mT, vectors @ vectors.mT)
+    sizes = EmbeddingConfig(dim=8, hidden=3)
+    models = [
+        CompositionalEmbedding(sizes).eval(),
+        CompositionalEmbedding(replace(sizes, dim=5, branches=2, part=8)).eval(),
+    ]
+    for model in models:
+        nn.init.normal_(model.compose.w2.weight, std=0.5)
+    encoders = [encoder for model in models for encoder in model.encode.encoders]
+    batches = []
+    for features in 5 * torch.randn(40, 30, 24, 32):
+        with torch.no_grad():
+            branches = torch.cat([encoder(features) for encoder in encoders], dim=-1)
+            vectors = [model(features).unflatten(0, (2, 15)) for model in models]
+        batches.append(narrow.Heard(branches.unflatten(0, (2, 15)), vectors, 12))
+    pairs = torch.tensor([[0, 3], [1, 2]])
+    last = batches[-1]
+    one, two = last.vectors
+    unions = [m.compose(v[:, 3], v[:, 2]) for m, v in zip(models, (one, two), strict=True)]
+    target = narrow.wanted(models, last, pairs)  # the last row is of the second union
+    near = [(u * v[:, 7]).sum(dim=-1) for u, v in zip(unions, (one, two), strict=True)]
+    torch.testing.assert_close(target[:, -1, 7], (near[0] + 2 * near[1]) / 3)
 
-    a, b = vectors[:, :, :10], vectors[:, :, 10:]
+    found = narrow.narrowed(models, batches, 13)
+    assert (found.config.branches, found.config.part, found.config.dim) == (3, 8, 13)
 
-    def apart() -> float:
-        wanted = normalize(found.encode.join(joined.compose(a, b)), dim=-1)
-        left, right = (normalize(found.encode.join(x), dim=-1) for x in (a, b))
-        return float((1 - (found.compose(left, right) * wanted).sum(dim=-1)).mean().detach())
+    def off() -> float:
+        short = normalize(found.encode.join(last.branches), dim=-1)
+        rows = torch.cat([short, found.compose(short[:, pairs[0]], short[:, pairs[1]])], dim=1)
+        return float((rows @ rows.mT - target).square().mean().detach())
 
-    before = apart()
-    narrow.learn(joined, found.train(), [(batch, 20) for batch in vectors], 5)
-    assert apart() < 0.7 * before
+    before = off()
+    narrow.learn(models, found.train(), batches, 20)
+    assert off() < 0.9 * before
+    other = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4))
+    with pytest.raises(ValueError, match="the same sizes"):
+        narrow.narrowed([models[0], other], batches, 13)
 
 
 def test_ways_of_the_report(recipe_module: Callable[[str], ModuleType]) -> None:
