@@ -60,11 +60,17 @@ def heard(
     for number in range(count):
         batch = makers[number % len(makers)][number]
         shape = batch.known.shape
-        with torch.inference_mode():
-            parts = [e(batch.features) for model in models for e in model.encode.encoders]
-            vectors = [model(batch.features).unflatten(0, shape) for model in models]
-        side_by_side = torch.cat(parts, dim=-1).unflatten(0, shape)
-        yield Heard(side_by_side.clone(), [v.clone() for v in vectors], int(batch.alone[0].sum()))
+        branches: list[Tensor] = []
+        vectors: list[Tensor] = []
+        for encode in (model.encode for model in models):
+            with torch.no_grad():
+                own = [encoder(batch.features) for encoder in encode.encoders]
+                vectors.append(encode.joined(own) if isinstance(encode, Branches) else own[0])
+            branches += own
+        side_by_side = torch.cat(branches, dim=-1).reshape(*shape, -1)
+        yield Heard(
+            side_by_side, [v.reshape(*shape, -1) for v in vectors], int(batch.alone[0].sum())
+        )
 
 
 def wanted(
