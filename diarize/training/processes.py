@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 
 import torch
 from torch import Tensor
@@ -75,6 +76,9 @@ def join_processes(device: str) -> Iterator[tuple[Processes, str]]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE, device
         return
+    # Whatever imports this first, as an optimiser does, holds the group that is there by then for
+    # good: its threads live on, and end the process by SIGABRT if one is at work at the exit.
+    import_module("torch._dynamo")
     on_gpu = device == "cuda"
     if on_gpu:
         device = f"cuda:{os.environ['LOCAL_RANK']}"

@@ -36,7 +36,14 @@ recipe = Recipe(
     loop=LoopConfig(steps=3, warmup=1, cooldown=2, every=2, bf16=False, clip=1e9),
 )
 """
-TRAIN = RECIPE + "train_embedding(recipe, folder / sys.argv[3], workers=0, until=until)\n"
+TRAIN = (
+    RECIPE
+    + """
+train_embedding(recipe, folder / sys.argv[3], workers=0, until=until)
+threads = Path("/proc/self/task").glob("*/comm")
+assert "gloo" not in "".join(thread.read_text() for thread in threads), "threads at the exit"
+"""
+)
 GRADIENTS = (
     RECIPE
     + """
