@@ -112,10 +112,8 @@ def each(given: argparse.Namespace) -> bool:
                     label = f"{name}: {stage}"
                     print(f"| {label:32} | {wall:7.1f} | {cpu:14.1f} | {wall / seconds:16.5f} |")
             if given.peer:
-                wall, cpu = (mine / theirs for mine, theirs in zip(*totals, strict=True))
-                print(f"ratio: {wall:.2f} of elapsed, {cpu:.2f} of processor time "
-                      f"(limit {EACH_LIMIT})")  # fmt: skip
-                above |= cpu > EACH_LIMIT
+                ours, peers = totals
+                above |= compare(ours, peers, EACH_LIMIT)[1] > EACH_LIMIT
     return above
 
 
@@ -198,7 +196,7 @@ def start(given: argparse.Namespace) -> bool:
         out = str(Path(folder, "out.rttm"))
         clip = ["-m", "diarize", "run", str(given.audio), "--end", str(CLIP), "--out", out]
         commands = {"import torch": ["-c", "import torch"], f"{CLIP:.0f} s to RTTM": clip}
-        _, cpu = compare(commands, 5, START_LIMIT)
+        _, cpu = timed(commands, 5, START_LIMIT)
     return cpu > START_LIMIT
 
 
@@ -214,7 +212,7 @@ def help_screen(given: argparse.Namespace) -> bool:
     heavy = HEAVY & {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in imports}
     peer = ["-c", "import typer, rich.console"]
     commands = {"import typer, rich.console": peer, "diarize --help": screen}
-    wall, _ = compare(commands, 15, HELP_LIMIT)
+    wall, _ = timed(commands, 15, HELP_LIMIT)
     print(f"heavy imports: {', '.join(sorted(heavy)) or 'none'}")
     return bool(heavy) or wall > HELP_LIMIT
 
@@ -232,7 +230,7 @@ def size(given: argparse.Namespace) -> None:
         print(f"| {name} | {found['MiB']:.0f} | {found['torch']:.0f} |")
 
 
-def compare(commands: Mapping[str, Sequence[str]], rounds: int, limit: float) -> list[float]:
+def timed(commands: Mapping[str, Sequence[str]], rounds: int, limit: float) -> list[float]:
     """Print the median seconds of two interpreters; the second by the first, elapsed and CPU."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for _ in range(rounds):  # in turn, so that a busy moment meets both
@@ -243,11 +241,15 @@ def compare(commands: Mapping[str, Sequence[str]], rounds: int, limit: float) ->
     print("| | seconds | of a processor |\n|---|---|---|")
     for name, (wall, cpu) in zip(times, medians, strict=True):
         print(f"| {name} | {wall:.2f} | {cpu:.2f} |")
-    ratios = [own / peer for peer, own in zip(*medians, strict=True)]
-    print(
-        f"\nratio: {ratios[0]:.2f} of elapsed, {ratios[1]:.2f} of processor time (limit {limit})\n"
-    )
-    return ratios
+    peer, own = medians
+    return compare(own, peer, limit)
+
+
+def compare(own: Sequence[float], peer: Sequence[float], limit: float) -> list[float]:
+    """Print our seconds by the peer's, elapsed and of processors; returns both ratios."""
+    wall, cpu = (a / b for a, b in zip(own, peer, strict=True))
+    print(f"\nratio: {wall:.2f} of elapsed, {cpu:.2f} of processor time (limit {limit})\n")
+    return [wall, cpu]
 
 
 def seconds_of(arguments: Sequence[str]) -> tuple[float, float]:
