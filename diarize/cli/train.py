@@ -57,7 +57,6 @@ def embedding(
     unlabelled: Path | None = option(None, "DIR", "More single-speaker files, without names."),
     rooms: Path | None = ROOMS,
     noise: list[Path] | None = NOISE,
-    teacher: bool = flag("--teacher", "Pull f towards Resemblyzer's vectors (extra `teacher`)."),
     shifts: bool = flag(
         "--shifts", "More voices by shifts of formants and pitch (extra `shifts`)."
     ),
@@ -107,7 +106,6 @@ def embedding(
             "--dev-split": dev_split,
             "--pool": pool,
             "--unlabelled": unlabelled,
-            "--teacher": teacher,
             "--shifts": shifts,
         }
         for name in (name for name, value in without.items() if value):
@@ -135,7 +133,6 @@ def embedding(
         pool=pool or [],
         shifts=shifts,
         start=start,
-        teacher=teacher,
         episodes=EpisodeConfig.up_to(max_set_size),
         loop=LoopConfig(**given),
         **drawn,

@@ -16,6 +16,7 @@ from diarize.storage.files import atomic_output
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
 SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
 LONGEST_PAUSE = 0.2  # seconds of silence that are kept between two words
+UNNAMED = "unlabelled"  # corpus of recordings of which nobody says who speaks: two may be one's
 FULL_SCALE = 32767  # of the int16 in which voices are kept
 LOUDNESS = 0.05  # root mean square to which each utterance is brought
 
@@ -30,8 +31,7 @@ class Voices:
         speakers: the speaker of each voice; several voices differ in speed only.
         corpora: where it comes from; an episode stays within one corpus most of the time.
         sexes: "f", "m" or "?".
-        heard: the teacher's unit vector of each voice, `(voices, dim)`, or None.
-        targets: where f should put each voice: the same, mapped to spread around the origin.
+        heard: unit vector of each voice, as trained weights hear it, `(voices, dim)`, or None.
     """
 
     samples: np.ndarray
@@ -41,7 +41,6 @@ class Voices:
     corpora: np.ndarray
     sexes: np.ndarray
     heard: Float32[np.ndarray, "voices dim"] | None = None
-    targets: Float32[np.ndarray, "voices dim"] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -85,7 +84,7 @@ class Voices:
         return Voices(self.samples, **rest)
 
     def __add__(self, other: Voices) -> Voices:
-        """Put two collections of untaught voices one after the other."""
+        """Put two collections of voices that nothing has heard one after the other."""
         return Voices(
             np.concatenate([self.samples, other.samples]),
             np.concatenate([self.starts, other.starts + len(self.samples)]),

@@ -1,15 +1,14 @@
-"""Train f and g on a folder of speech: voices, teacher, episodes, steps, development report."""
+"""Train f and g on a folder of speech: voices, episodes, steps, development report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from diarize.activity.counts import Hook
 from diarize.embedding import (
@@ -20,15 +19,14 @@ from diarize.embedding import (
     pick_device,
     save_model,
 )
-from diarize.embedding.model import Branches
 from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
-from diarize.mixing.voices import SPEEDS, Voices, collect_voices
+from diarize.mixing.voices import SPEEDS, UNNAMED, Voices, collect_voices
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.development import SPEAKERS, Episodes, make_episodes
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.knowledge import measured
+from diarize.training.knowledge import heard_voices, measured
 from diarize.training.loop import LoopConfig, Trainer, train
 from diarize.training.processes import join_processes
 from diarize.training.rendering import training_rooms
@@ -49,8 +47,8 @@ class Recipe(SpeechRecipe):
             are kept; None: none, and the last are.
         pool: corpora whose names begin with one of these are reported together.
         shifts: whether every speaker is also heard with other formants and another pitch.
-        start: weights to begin with, a model's name or file; None: drawn ones.
-        teacher: whether f is pulled towards Resemblyzer's vectors.
+        start: weights to begin with, a model's name or file, which also say who resembles whom:
+            such voices meet more often; None: drawn ones.
         model, episodes, loop: sizes, mixtures, steps.
     """
 
@@ -59,7 +57,6 @@ class Recipe(SpeechRecipe):
     pool: Sequence[str] = ()
     shifts: bool = False
     start: str | Path | None = None
-    teacher: bool = False
     model: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     episodes: EpisodeConfig = field(default_factory=EpisodeConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
@@ -90,8 +87,8 @@ def train_embedding(
         The path of the weights.
 
     Raises:
-        InputError: speech or a device that cannot be used, a teacher that is not installed, or a
-            folder with a training by another recipe.
+        InputError: speech or a device that cannot be used, or a folder with a training by another
+            recipe.
         TrainingError: a gradient that is not finite; its batch is kept in the folder.
     """
     weights = folder / "model.safetensors"
@@ -103,7 +100,7 @@ def train_embedding(
         noises = noises_of(recipe.noise)
         development = _development(recipe, hook) if processes.first else {}
         if processes.first and not begun:
-            _voices(recipe, hook).save(folder / "voices")
+            _voices(recipe, start, hook).save(folder / "voices")
             write_recipe(written, folder)
         processes.wait()
         voices = Voices.load(folder / "voices")
@@ -116,7 +113,6 @@ def train_embedding(
         train(
             trainer,
             maker,
-            _targets(voices, start or model),
             folder,
             development,
             workers=workers,
@@ -151,21 +147,8 @@ def begin(
         trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
 
 
-def _targets(voices: Voices, model: CompositionalEmbedding) -> Tensor | None:
-    """The teacher's vectors, where the model would put them if each branch heard them."""
-    if voices.targets is None:
-        return None
-    each = torch.from_numpy(voices.targets)
-    if not isinstance(model.encode, Branches):
-        return each
-    with torch.no_grad():
-        return model.encode.joined([each] * len(model.encode.encoders))
-
-
-def _voices(recipe: Recipe, hook: Hook | None) -> Voices:
-    """Collect the voices, and teach them."""
-    if recipe.teacher and find_spec("resemblyzer") is None:
-        raise InputError("the teacher is not installed: pip install 'diarize-sets[teacher]'")
+def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | None) -> Voices:
+    """Collect the voices, and hear them with the weights to begin with."""
     if recipe.shifts and find_spec("parselmouth") is None:
         raise InputError("what shifts voices is not installed: pip install 'diarize-sets[shifts]'")
     named = utterances_of(recipe.speech, recipe.split)
@@ -174,7 +157,7 @@ def _voices(recipe: Recipe, hook: Hook | None) -> Voices:
         files = audio_files(recipe.unlabelled)
         if not files:
             raise InputError(f"{recipe.unlabelled}: no recordings")
-        unnamed = [Utterance(p, f"unlabelled/{p.stem}", "unlabelled") for p in files]
+        unnamed = [Utterance(p, f"{UNNAMED}/{p.stem}", UNNAMED) for p in files]
     speakers = len({utterance.speaker for utterance in named + unnamed})
     if speakers < recipe.episodes.speakers:
         raise InputError(
@@ -189,11 +172,7 @@ def _voices(recipe: Recipe, hook: Hook | None) -> Voices:
         from diarize.training.shifts import shifted_voices
 
         voices = voices + shifted_voices(unchanged, recipe.seed, hook)
-    if recipe.teacher:
-        from diarize.training.teacher import teach
-
-        voices = teach(voices, hook)
-    return voices
+    return voices if start is None else replace(voices, heard=heard_voices(start, voices, hook))
 
 
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:

@@ -17,15 +17,13 @@ from torch import Tensor
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.features import GAIN, mfcc, torch_mfcc
-from diarize.mixing.voices import Voices
+from diarize.mixing.voices import UNNAMED, Voices
 from diarize.training.rendering import FADE, SOURCES, Acoustics, Renderer, Sources
 
 # A change closer than this to the middle of a window, or a fifth of a shorter one, leaves its label
 # in doubt: none is put there.
 CLEAR_OF_MIDDLE = 0.15  # seconds
-# Voices whose teacher's vectors have a larger cosine may be one speaker's (recordings without
-# names).
-TOO_ALIKE = 0.85
+TOO_ALIKE = 0.8  # cosine from which on two recordings without names may be one speaker's
 CANDIDATES = 200  # voices among which an episode chooses
 
 
@@ -155,10 +153,11 @@ class EpisodeMaker(torch.utils.data.Dataset[Batch]):
             if rng.random() < config.alike:
                 near = np.argsort(-likeness[0], kind="stable")
                 candidates, likeness = candidates[near], likeness[np.ix_(near, near)]
+        unnamed = voices.corpora[candidates] == UNNAMED
         kept: list[int] = []
         for row, candidate in enumerate(candidates):
             another = (voices.speakers[candidates[kept]] != voices.speakers[candidate]).all()
-            if another and (likeness[row, kept] < TOO_ALIKE).all():
+            if another and not (unnamed[row] and (likeness[row, kept] > TOO_ALIKE).any()):
                 kept.append(row)
             if len(kept) == config.speakers:
                 return candidates[kept]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float32, Float64
 
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import Knowledge, SpeakerEncoder, embed_windows
@@ -19,6 +19,7 @@ AXES = 20
 
 STEP = 1.0  # seconds between two windows
 MOST_WINDOWS = 32  # of one speaker, from the beginning of his speech
+FEW_WINDOWS = 8  # of one voice, to say whom it resembles
 
 LEAST_ROWS = 5 * AXES
 """Windows beyond the first of each speaker from which on a covariance within speakers is one."""
@@ -51,12 +52,27 @@ def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowle
     return replace(before, scatter=scatter)
 
 
+def heard_voices(
+    model: SpeakerEncoder,
+    voices: Voices,
+    hook: Callable[[str, float, float], None] | None = None,
+) -> Float32[np.ndarray, "voices p"]:
+    """Where a model hears each voice: a unit vector, or zero for one that is too short."""
+    heard = np.zeros((len(voices), model.dim), np.float32)
+    for voice in range(len(voices)):
+        total = speaker_vectors(model, voices, voice, model.knowledge.window, FEW_WINDOWS).sum(0)
+        heard[voice] = total / max(np.linalg.norm(total), 1e-9)
+        if hook and voice % 100 == 0:
+            hook("likeness", voice + 1, len(voices))
+    return heard
+
+
 def speaker_vectors(
-    model: SpeakerEncoder, voices: Voices, voice: int, window: float
+    model: SpeakerEncoder, voices: Voices, voice: int, window: float, most: int = MOST_WINDOWS
 ) -> Float64[np.ndarray, "n p"]:
-    """Vectors of whole windows of a voice."""
+    """Vectors of whole windows of a voice, `most` at most."""
     samples = voices.stretch(voice)
-    seconds = min(len(samples) / SAMPLE_RATE, window + STEP * (MOST_WINDOWS - 1))
+    seconds = min(len(samples) / SAMPLE_RATE, window + STEP * (most - 1))
     begins = np.arange(0.0, seconds - window + 1e-9, STEP)
     windows = np.stack([begins, begins + window], axis=1)
     return embed_windows(model, open_recording((samples, SAMPLE_RATE)), windows).astype(np.float64)

@@ -15,7 +15,7 @@ from diarize.embedding.model import CompositionalEmbedding
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch
 from diarize.training.gradients import clip
-from diarize.training.losses import episode_loss, set_softmax, teacher_loss
+from diarize.training.losses import episode_loss
 from diarize.training.processes import ALONE, Processes
 from diarize.training.steps import Hook, Learner, Report, take_steps
 
@@ -33,7 +33,6 @@ class LoopConfig:
         rate: learning rate after `warmup` steps.
         warmup: steps in which the rate rises linearly from zero.
         cooldown: last steps, in which the rate falls linearly to zero.
-        teacher: weight of the pull towards the teacher's vectors, when there are any.
         g_rate: factor on the learning rate of g (its second term sees products of small numbers).
         max_set_size: most voices (1 to 3) in the sets that a window is looked for among.
         clip: largest norm of the gradient.
@@ -45,7 +44,6 @@ class LoopConfig:
     rate: float = 1.5e-3
     warmup: int = 300
     cooldown: int = 4_000
-    teacher: float = 2.0
     g_rate: float = 3.0
     max_set_size: int = 3
     clip: float = 1.0
@@ -81,15 +79,8 @@ class Trainer(Learner):
         down = min(1.0, (config.steps - step) / max(1, config.cooldown))
         return config.rate * up * max(0.0, down)
 
-    def advance(self, batch: Batch, targets: Tensor | None) -> dict[str, float]:
-        """Take one step.
-
-        Args:
-            batch: the windows of this step.
-            targets: the teacher's vectors of all voices, `(voices, dim)`, or None.
-
-        Returns:
-            The parts of the loss.
+    def advance(self, batch: Batch) -> dict[str, float]:
+        """Take one step with its windows; gives the parts of the loss.
 
         Raises:
             TrainingError: the gradient is not finite; the weights are as they were.
@@ -102,10 +93,7 @@ class Trainer(Learner):
         with torch.autocast(kind, torch.bfloat16, self.config.bf16 and runs_bf16(kind)):
             flat = model(batch.features)
         vectors = flat.float().unflatten(0, batch.known.shape)
-        wanted = None
-        if targets is not None:
-            wanted = targets[batch.voices.to(targets.device)].to(self.device)
-        parts = self.losses(batch, vectors, wanted)
+        parts = self.losses(batch, vectors)
         loss = torch.stack(list(parts.values())).sum()
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
@@ -115,26 +103,11 @@ class Trainer(Learner):
         self.step += 1
         return {name: float(part.detach()) for name, part in parts.items()}
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> dict[str, Tensor]:
-        """The parts of the loss, weighted; `wanted` are the teacher's vectors of the voices."""
-        config, compose, members = self.config, self.model.compose, batch.members
-        scale, largest = self.log_scale.exp().clamp(max=LARGEST_SCALE), config.max_set_size
-        parts = {
-            "windows": episode_loss(
-                compose, vectors, members, batch.alone, scale, largest, batch.known
-            )
-        }
-        if wanted is not None:
-            parts["voices"] = set_softmax(
-                compose, wanted, vectors, members, scale, largest, batch.known
-            )
-            parts["teacher"] = config.teacher * teacher_loss(vectors, members, wanted)
-        return parts
+    def losses(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> dict[str, Tensor]:
+        """The parts of the loss, weighted."""
+        scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
+        asked = batch.members, batch.alone, scale, self.config.max_set_size, batch.known
+        return {"windows": episode_loss(self.model.compose, vectors, *asked)}
 
     def _parameters(self) -> list[nn.Parameter]:
         return [p for group in self.optimiser.param_groups for p in group["params"]]
@@ -163,7 +136,6 @@ def runs_bf16(kind: str) -> bool:
 def train(
     trainer: Trainer,
     maker: torch.utils.data.Dataset[Batch],
-    targets: Tensor | None,
     folder: Path,
     development: Mapping[str, Episodes],
     *,
@@ -175,9 +147,8 @@ def train(
     """Take steps, as `take_steps` does, with what `maker` makes.
 
     Of several processes, each makes batches of its own number, and the first writes and reports.
-    `targets` are the teacher's vectors of all voices, `development` drawn episodes of unseen
-    speakers by corpus. `workers` processes make batches, 0 makes them here; it stops before step
-    `until`, as if interrupted.
+    `development` are drawn episodes of unseen speakers by corpus. `workers` processes make batches,
+    0 makes them here; it stops before step `until`, as if interrupted.
     """
     config, processes = trainer.config, trainer.processes
     last = config.steps if until is None else min(config.steps, until)
@@ -194,7 +165,7 @@ def train(
     take_steps(
         trainer,
         zip(own, batches, strict=True),
-        lambda batch: trainer.advance(batch, targets),
+        trainer.advance,
         lambda: {k: set_accuracy(trainer.model, v) for k, v in development.items()},
         folder,
         last=last,

@@ -111,14 +111,3 @@ def episode_loss(
         references = vectors[:, reference]
         losses.append(set_softmax(compose, references, vectors, members, scale, largest, asked))
     return torch.stack(losses).mean()
-
-
-def teacher_loss(
-    vectors: Float[Tensor, "e windows dim"],
-    members: Bool[Tensor, "e windows speakers"],
-    targets: Float[Tensor, "e speakers dim"],
-) -> Float[Tensor, ""]:
-    """One minus the cosine to the teacher's vector, over the windows of one voice; of none, 0."""
-    one = members.sum(dim=-1) == 1
-    wanted = torch.einsum("ews,esp->ewp", members.to(targets.dtype), targets)
-    return (1 - (vectors * wanted).sum(dim=-1))[one].sum() / one.sum().clamp(min=1)

@@ -138,12 +138,7 @@ class Fitter(Trainer):
             layer.requires_grad_(True)
         super().__init__(model, config, device)
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> dict[str, Tensor]:
+    def losses(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> dict[str, Tensor]:
         """Those of the labels, and how far f and g of the windows beside them have moved."""
         assert isinstance(batch, FittingBatch)
         with torch.no_grad():
@@ -151,7 +146,7 @@ class Fitter(Trainer):
             before, union = self._placed(self.start, heard)
         after, composed = self._placed(self.model, heard)
         moved = 2 - (after * before).sum(dim=-1).mean() - (composed * union).sum(dim=-1).mean()
-        return super().losses(batch, vectors, wanted) | {"kept": self.kept * moved}
+        return super().losses(batch, vectors) | {"kept": self.kept * moved}
 
     @staticmethod
     def _placed(
@@ -191,7 +186,7 @@ def fit_recordings(
     maker = _maker(recipe, folder)
     trainer = Fitter(start, recipe.loop, recipe.kept, own_device)
     begin(trainer, maker, folder / "checkpoint.safetensors", start)
-    train(trainer, maker, None, folder, {}, workers=workers, until=until, hook=hook, report=report)
+    train(trainer, maker, folder, {}, workers=workers, until=until, hook=hook, report=report)
     if trainer.step < recipe.loop.steps:
         return None
     fitted = trainer.model.cpu().eval().requires_grad_(False)

@@ -8,7 +8,7 @@
 # --split '': the voices of all splits, as for what ships; then nothing is left to choose the best step by.
 # --beside 'MODEL...': put what is trained beside these weights, as one more branch, and narrow all to 128 dimensions.
 # --processes N: through torchrun, on as many GPUs or groups of cores; a step sees N times as many windows.
-# Teacher and shifted voices need extras: pip install 'diarize-sets[shifts,teacher,torchaudio]'
+# Shifted voices and batches of MFCC need extras: pip install 'diarize-sets[shifts,torchaudio]'
 set -euo pipefail
 speech='' speech_more='' unlabelled='' noise='' noise_more='' rooms='' work=work steps=14000 cooldown=11000 rate=1.2e-3 start=''
 device=cpu processes=1 workers=1 seed=0 beside='' split=train stage=0 stop_stage=2
@@ -22,7 +22,7 @@ if wanted 0 "$steps steps (goes on where it stopped)"; then
   "${command[@]}" train embedding --speech "$speech" ${speech_more:+--speech "$speech_more"} \
     ${split:+--split "$split" --dev-split dev-a} \
     --pool librispeech --pool vctk ${unlabelled:+--unlabelled "$unlabelled"} \
-    ${noise:+--noise "$noise"} ${noise_more:+--noise "$noise_more"} ${rooms:+--rooms "$rooms"} --shifts --teacher ${start:+--start "$start"} \
+    ${noise:+--noise "$noise"} ${noise_more:+--noise "$noise_more"} ${rooms:+--rooms "$rooms"} --shifts ${start:+--start "$start"} \
     --steps "$steps" --cooldown "$cooldown" --rate "$rate" --every 500 --seed "$seed" \
     --device "$device" --workers "$workers" --out "$work" | tee -a "$work/train.log"
 fi

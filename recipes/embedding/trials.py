@@ -25,12 +25,12 @@ from torch.nn.functional import cross_entropy, normalize, relu
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import find_utterances
-from diarize.mixing.voices import LOUDNESS, Voices
+from diarize.mixing.voices import LOUDNESS, UNNAMED, Voices
 from diarize.training.development import make_episodes, set_accuracy
 from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.loop import LoopConfig, Trainer, runs_bf16
-from diarize.training.losses import compose_all, reference_rounds, set_index, teacher_loss
+from diarize.training.losses import compose_all, reference_rounds, set_index
 from diarize.training.rendering import Acoustics, Renderer
 from diarize.training.shifts import SHIFTS
 
@@ -49,14 +49,9 @@ class TrialTrainer(Trainer):
     def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
         super().__init__(model, config)
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> Losses:
+    def losses(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """All parts by name."""
-        return super().losses(batch, vectors, wanted) | self.extra(batch, vectors)
+        return super().losses(batch, vectors) | self.extra(batch, vectors)
 
     def extra(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
         """What a trial adds: nothing."""
@@ -66,20 +61,8 @@ class TrialTrainer(Trainer):
 class TripletTrainer(TrialTrainer):
     """The paper's loss: every window nearer to its own set than to any other, by a margin."""
 
-    def losses(
-        self,
-        batch: Batch,
-        vectors: Float[Tensor, "e windows dim"],
-        wanted: Float[Tensor, "e speakers dim"] | None,
-    ) -> Losses:
-        """Hinges in place of the softmax over sets; the teacher's pull stays."""
-        parts = {"windows": self._hinges(batch, vectors)}
-        if wanted is not None:
-            pull = teacher_loss(vectors, batch.members, wanted)
-            parts["teacher"] = self.config.teacher * pull
-        return parts
-
-    def _hinges(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Tensor:
+    def losses(self, batch: Batch, vectors: Float[Tensor, "e windows dim"]) -> Losses:
+        """Hinges in place of the softmax over sets."""
         largest = self.config.max_set_size
         target = set_index(batch.members, largest)
         hinges = []
@@ -93,7 +76,7 @@ class TripletTrainer(TrialTrainer):
             asked[:, rows] = False
             hinge = hinge[asked]
             hinges.append(hinge.sum() / (hinge > 0).sum().clamp(min=1))
-        return 10 * torch.stack(hinges).mean()
+        return {"windows": 10 * torch.stack(hinges).mean()}
 
 
 class MarginTrainer(TrialTrainer):
@@ -101,10 +84,7 @@ class MarginTrainer(TrialTrainer):
 
     def __init__(self, model: CompositionalEmbedding, config: LoopConfig, voices: Voices) -> None:
         super().__init__(model, config, voices)
-        places = torch.randn(len(voices), model.config.dim)
-        if voices.targets is not None:
-            places = torch.from_numpy(voices.targets).clone()
-        self.head = nn.Parameter(places)
+        self.head = nn.Parameter(torch.randn(len(voices), model.config.dim))
         group = {"params": [self.head], "factor": 1.0, "lr": 0.0, "weight_decay": 0.0}
         self.optimiser.add_param_group(group)
 
@@ -196,13 +176,8 @@ class GrowingMaker(torch.utils.data.Dataset):
 
 def without_shifts(voices: Voices) -> Voices:
     """Leave out the voices that were made last: those of other formants and pitch."""
-    named = np.unique(voices.speakers[voices.corpora != "unlabelled"])
+    named = np.unique(voices.speakers[voices.corpora != UNNAMED])
     return voices[np.arange(len(voices) - len(SHIFTS) * len(named))]
-
-
-def untaught(voices: Voices) -> Voices:
-    """Forget what the teacher said."""
-    return replace(voices, heard=None, targets=None)
 
 
 def usual_maker(
@@ -235,13 +210,10 @@ CHANGES = {
     "corpora-mixed": Change(episodes=EpisodeConfig(same_corpus=0.8)),
     "places-mixed": Change(episodes=EpisodeConfig(acoustics=Acoustics(one_place=0.0))),
     "no-shifts": Change(voices=without_shifts),
-    "untaught": Change(voices=untaught),
     "stack-2": Change(model=EmbeddingConfig(stack=2)),
     "stack-8": Change(model=EmbeddingConfig(stack=8)),
     "hidden-128": Change(model=EmbeddingConfig(hidden=128)),
     "layers-1": Change(model=EmbeddingConfig(layers=1)),
-    "untaught-triplets": Change(voices=untaught, trainer=TripletTrainer),
-    "untaught-growing": Change(voices=untaught, maker=GrowingMaker),
 }
 
 
@@ -262,10 +234,9 @@ def learn(
     batches = torch.utils.data.DataLoader(
         maker, batch_size=None, sampler=range(loop.steps), num_workers=1, prefetch_factor=4
     )
-    targets = None if voices.targets is None else torch.from_numpy(voices.targets)
     last: list[dict[str, float]] = []
     for batch in batches:
-        parts = trainer.advance(batch, targets)
+        parts = trainer.advance(batch)
         if trainer.step > 0.9 * loop.steps:
             last.append(parts)
     return model.eval(), {name: float(np.mean([p[name] for p in last])) for name in last[0]}

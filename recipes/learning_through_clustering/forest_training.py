@@ -2,7 +2,7 @@
 
     python forest_training.py --speech DIR --work DIR [--steps 500] [--labelled 1 0.1 0.03]
 
-Each training is short and from scratch, without a teacher, on the split `train`, all on the same
+Each training is short and from scratch, on the split `train`, all on the same
 voices, windows and steps; it is resumed where it stopped. Prints set accuracy on `dev-b`.
 """
 
@@ -46,11 +46,11 @@ class ForestTrainer(Trainer):
         super().__init__(model, config)
         self.terms = loss.split("+")
 
-    def losses(self, batch: Batch, vectors: Tensor, wanted: Tensor | None) -> dict[str, Tensor]:
+    def losses(self, batch: Batch, vectors: Tensor) -> dict[str, Tensor]:
         """The parts of the loss."""
         # Windows alone, of pairs and of triples come first: in the others, voices come and go.
         steady = EPISODES.speakers * EPISODES.singles + EPISODES.pairs + EPISODES.triples
-        parts = super().losses(batch, vectors, wanted) if "sets" in self.terms else {}
+        parts = super().losses(batch, vectors) if "sets" in self.terms else {}
         if "forest" in self.terms:
             parts["forest"] = forest_loss(
                 self.model.compose,
@@ -77,7 +77,7 @@ def learn(
     config = LoopConfig(steps=steps, cooldown=steps // 4, every=100, max_set_size=2)
     trainer = ForestTrainer(model, config, loss)
     begin(trainer, maker, folder / "checkpoint.safetensors")
-    train(trainer, maker, None, folder, {}, workers=1)
+    train(trainer, maker, folder, {}, workers=1)
     return model
 
 

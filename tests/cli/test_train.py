@@ -43,7 +43,7 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     result = cli(
         "train", "embedding", "--speech", "s", "--out", tmp_path / "o", "--split", "train",
         "--dev-split", "dev", "--pool", "a", "--pool", "b", "--unlabelled", "u", "--noise", "n",
-        "--teacher", "--steps", 9, "--cooldown", 3, "--rate", 0.5, "--every", 2, "--workers", 0,
+        "--steps", 9, "--cooldown", 3, "--rate", 0.5, "--every", 2, "--workers", 0,
         "--until", 5, "--seed", 7,
     )  # fmt: skip
     assert result.status == 0
@@ -58,7 +58,7 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     assert asked["recipe"] == Recipe(
         speech=[Path("s")], split="train", unlabelled=Path("u"), noise=[Path("n")],
         development="dev",
-        pool=["a", "b"], teacher=True, loop=LoopConfig(steps=9, cooldown=3, rate=0.5, every=2),
+        pool=["a", "b"], loop=LoopConfig(steps=9, cooldown=3, rate=0.5, every=2),
         seed=7,
     )  # fmt: skip
     assert (asked["until"], asked["workers"], asked["device"]) == (5, 0, "cpu")
@@ -213,7 +213,6 @@ def test_a_fit_to_recordings(cli: Cli, fits: list[dict[str, Any]], tmp_path: Pat
     ("options", "reason"),
     [
         (["--recordings", "no"], "no: no such folder"),
-        (["--recordings", ".", "--teacher"], "--teacher goes without --recordings"),
         (["--recordings", ".", "--dev-split", "d"], "--dev-split goes without --recordings"),
         (["--recordings", ".", "--device", "gpu"], "device gpu: not one of auto, cpu, cuda"),
     ],

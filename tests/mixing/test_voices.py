@@ -40,7 +40,7 @@ def test_round_trip_and_joining(utterances, tmp_path):
             again.samples[again.starts[v] : again.ends[v]],
             voices.samples[voices.starts[w] : voices.ends[w]],
         )
-    assert again.targets is None
+    assert again.heard is None
 
 
 def test_pauses_are_cut_to_the_length_that_is_asked_for(utterances):

@@ -18,7 +18,6 @@ def hums() -> Voices:
         ]
     ).astype(np.int16)
     starts = np.arange(10) * n
-    targets = np.eye(10, 16, dtype=np.float32)
     return Voices(
         samples,
         starts,
@@ -26,6 +25,5 @@ def hums() -> Voices:
         np.array([f"s{i}" for i in range(10)]),
         np.array(list("aaaaaabbbb")),
         np.array(["?"] * 10),
-        targets,
-        targets,
+        np.eye(10, 16, dtype=np.float32),
     )

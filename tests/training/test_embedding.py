@@ -179,57 +179,25 @@ def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_p
     train(recipe, tmp_path / "out", until=1)
 
 
-def test_unlabelled_files_are_voices_of_their_own(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def teach(voices: Voices, hook: object = None) -> Voices:
-        vectors = np.eye(len(voices), 64, dtype=np.float32)
-        return dataclasses.replace(voices, heard=vectors, targets=vectors)
-
-    monkeypatch.setattr("diarize.training.teacher.teach", teach)
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
+def test_unlabelled_files_are_voices_of_their_own(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "more" / "deep").mkdir(parents=True)
     for number in range(2):
         write_hum(tmp_path / "more" / "deep" / f"{number}.wav", 300 + 20 * number)
     (tmp_path / "more" / "readme.txt").touch()
-    told: list[dict[str, float]] = []
-    recipe = dataclasses.replace(
-        recipe,
-        unlabelled=tmp_path / "more",
-        teacher=True,
-        model=EmbeddingConfig(dim=64, hidden=8, layers=1),
-    )
-    train(recipe, tmp_path / "out", until=1, report=lambda step, loss, *_: told.append(loss))
+    start = CompositionalEmbedding(EmbeddingConfig(dim=12, hidden=8, layers=1, branches=2, part=16))
+    save_model(start, tmp_path / "start.safetensors")
+    more = {"unlabelled": tmp_path / "more", "start": tmp_path / "start.safetensors"}
+    trained = train(dataclasses.replace(recipe, **more), tmp_path / "out", until=1)
     voices = Voices.load(tmp_path / "out" / "voices")
     # four at seven speeds, two at three
     assert len(voices) == 4 * 7 + 2 * 3
     assert set(voices.speakers[-6:]) == {"unlabelled/0", "unlabelled/1"}
-    assert set(told[0]) == {"windows", "voices", "teacher"}
-
-
-def test_a_teacher_of_branches_that_are_projected(recipe: Recipe, tmp_path: Path) -> None:
-    config = EmbeddingConfig(dim=12, hidden=8, layers=1, branches=2, part=16)
-    start, out = CompositionalEmbedding(config), tmp_path / "out"
-    save_model(start, tmp_path / "start.safetensors")
-    recipe = dataclasses.replace(recipe, start=tmp_path / "start.safetensors")
-    train(recipe, out, until=1)
-    voices = Voices.load(out / "voices")
-    places = np.random.default_rng(0).normal(size=(len(voices), 16)).astype(np.float32)
-    dataclasses.replace(voices, targets=places).save(out / "voices")
-    told: list[dict[str, float]] = []
-    trained = train(recipe, out, report=lambda step, loss, *_: told.append(loss))
-    assert set(told[0]) == {"windows", "voices", "teacher"}
+    # Whom a voice resembles is what the weights to begin with say.
+    assert voices.heard is not None
+    np.testing.assert_allclose(np.linalg.norm(voices.heard, axis=1), 1, atol=1e-5)
+    assert voices.heard.shape == (34, 12)
     join = start.state_dict()["encode.join.weight"]
     assert not torch.equal(trained["encode.join.weight"], join)
-
-
-def test_a_teacher_that_is_not_installed(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'diarize-sets\[teacher\]'"):
-        train(dataclasses.replace(recipe, teacher=True), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,11 +29,10 @@ def maker(hums):
     return EpisodeMaker(hums, [], EPISODES, seed=0)
 
 
-def test_the_loss_falls(hums, maker):
+def test_the_loss_falls(maker):
     learner, batch = trainer(), maker[0]
     learner.config = LoopConfig(steps=60, rate=5e-3, warmup=1, cooldown=1, bf16=False)
-    targets = torch.from_numpy(hums.targets)
-    losses = [sum(learner.advance(batch, targets).values()) for _ in range(40)]
+    losses = [sum(learner.advance(batch).values()) for _ in range(40)]
     assert losses[-1] < 0.7 * losses[0]
 
 
@@ -52,7 +51,7 @@ class Broken(EpisodeMaker):
 def test_a_gradient_that_is_not_finite_stops_before_the_weights_are_touched(maker, tmp_path):
     learner, same = trainer(), trainer()
     with pytest.raises(TrainingError) as stopped:
-        train(learner, Broken(maker, 3), None, tmp_path, {}, workers=0)
+        train(learner, Broken(maker, 3), tmp_path, {}, workers=0)
     path = tmp_path / "broken-3.safetensors"
     reason = str(stopped.value)
     assert reason.startswith("step 3: the gradient of encode.")
@@ -61,7 +60,7 @@ def test_a_gradient_that_is_not_finite_stops_before_the_weights_are_touched(make
     assert kept["features"].isnan().all()
     assert torch.equal(kept["members"], maker[3].members)
     (tmp_path / "again").mkdir()
-    train(same, maker, None, tmp_path / "again", {}, workers=0, until=3)
+    train(same, maker, tmp_path / "again", {}, workers=0, until=3)
     for name, value in same.model.state_dict().items():
         torch.testing.assert_close(learner.model.state_dict()[name], value, rtol=0, atol=0)
     learner.load(tmp_path / "checkpoint.safetensors")  # of the step before, and sound
@@ -74,26 +73,22 @@ def test_an_interruption_between_checkpoints_is_no_candidate(maker, tmp_path, mo
     episodes = {"hums": Episodes(nothing, nothing)}
     monkeypatch.setattr(loop, "set_accuracy", lambda *_: SetAccuracy(1, 1, 1, 1, 1))
     learner = trainer()
-    train(learner, maker, None, tmp_path, episodes, workers=0, until=3)
+    train(learner, maker, tmp_path, episodes, workers=0, until=3)
     assert learner.best.step == 2
     again = trainer()
     again.load(tmp_path / "checkpoint.safetensors")
     assert (again.best.step, again.best.figure) == (2, 1.0)
     for name, value in again.finished().state_dict().items():
         assert torch.equal(value, learner.best.weights[name])
-    train(again, maker, None, tmp_path, episodes, workers=0)
+    train(again, maker, tmp_path, episodes, workers=0)
     assert again.best.step == 6  # of equals the later
 
 
-def test_without_a_teacher_windows_are_the_only_references(maker):
-    assert set(trainer().advance(maker[0], None)) == {"windows"}
-
-
-def test_f_is_trained_alone_where_sets_have_one_voice(hums, maker):
+def test_f_is_trained_alone_where_sets_have_one_voice(maker):
     learner = Trainer(trainer().model, LoopConfig(steps=6, warmup=1, max_set_size=1, bf16=False))
     before = {k: v.clone() for k, v in learner.model.state_dict().items()}
     for step in range(2):
-        learner.advance(maker[step], torch.from_numpy(hums.targets))
+        learner.advance(maker[step])
     moved = {k for k, v in learner.model.state_dict().items() if not torch.equal(v, before[k])}
     assert moved
     assert not any(name.startswith("compose") for name in moved)

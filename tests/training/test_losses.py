@@ -11,7 +11,6 @@ from diarize.training.losses import (
     reference_rounds,
     set_index,
     set_softmax,
-    teacher_loss,
 )
 
 
@@ -61,25 +60,14 @@ def test_windows_at_their_places_cost_little_and_wrong_ones_much():
     assert float(right.detach()) < 0.05 < 5 < float(wrong.detach())
 
 
-def test_the_teacher_speaks_of_single_voices_only():
-    targets = torch.eye(2, 4)[None]
-    vectors = torch.nn.functional.normalize(
-        torch.tensor([[[1.0, 0, 0, 0], [0, 1, 1, 0], [9, 9, 9, 9]]]), dim=-1
-    )
-    members = torch.tensor([[[True, False], [False, True], [True, True]]])
-    expected = (0 + 1 - 2**-0.5) / 2
-    assert float(teacher_loss(vectors, members, targets)) == pytest.approx(expected, abs=1e-6)
-
-
 def test_of_no_windows_there_is_no_loss():
     torch.manual_seed(0)
     g, vectors = Composition(4), unit(1, 3, 4).requires_grad_()
     members = torch.ones(1, 3, 2, dtype=torch.bool)
     nobody = torch.zeros(1, 3, dtype=torch.bool)
-    taught = teacher_loss(vectors, members, torch.eye(2, 4)[None])
     asked = set_softmax(g, torch.eye(2, 4)[None], vectors, members, torch.tensor(5.0), 2, nobody)
-    assert float(taught.detach()) == float(asked.detach()) == 0
-    torch.autograd.backward(taught + asked)
+    assert float(asked.detach()) == 0
+    torch.autograd.backward(asked)
     assert vectors.grad.isfinite().all()
 
 

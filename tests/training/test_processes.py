@@ -61,7 +61,7 @@ with join_processes("cpu") as (processes, device):
     model = CompositionalEmbedding(recipe.model)
     for name, team in (("own", ALONE), ("both", processes)):
         trainer = Trainer(deepcopy(model), recipe.loop, device, team)
-        trainer.advance(maker[processes.rank], None)
+        trainer.advance(maker[processes.rank])
         found = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
         save_file(found, folder / f"{name}-{processes.rank}.safetensors")
 """
