@@ -5,7 +5,7 @@
 
 Models err in different places, so that the mean of their cosines is right more often than each.
 Each is a name that ships or a weights file, of one branch or several, all of whose branches have
-the same sizes; a model counts as often as it has branches. VOICES_DIR is the folder `voices` of a
+the same sizes; all models count alike. VOICES_DIR is the folder `voices` of a
 training (`diarize train embedding --out`). The branches stand still; a projection of their vectors,
 side by side, and g of the paper's form learn that mean: of windows, and of what g makes of two of
 them. No labels are needed, so nothing can be learned by heart.
@@ -82,8 +82,8 @@ def wanted(
     for model, own in zip(models, batch.vectors, strict=True):
         with torch.no_grad():
             rows = torch.cat([own, model.compose(own[:, left], own[:, right])], dim=1)
-        total = total + len(model.encode.encoders) * (rows @ rows.mT)
-    return total / sum(len(model.encode.encoders) for model in models)
+        total = total + rows @ rows.mT
+    return total / len(models)
 
 
 def narrowed(
@@ -101,11 +101,8 @@ def narrowed(
         raise ValueError("models whose branches have the same sizes are put side by side")
     config = replace(first.config, dim=dim, branches=len(encoders), part=first.config.own)
     found = CompositionalEmbedding(config, first.knowledge)
-    weighed = [len(model.encode.encoders) ** 0.5 for model in models]
-    rows = torch.cat([
-        torch.cat([w * v for w, v in zip(weighed, batch.vectors, strict=True)], dim=-1)
-        for batch in batches
-    ]).flatten(0, 1).double()  # fmt: skip
+    rows = torch.cat([torch.cat(batch.vectors, dim=-1) for batch in batches])
+    rows = rows.flatten(0, 1).double()
     axes = torch.linalg.eigh(rows.T @ rows)[1].flip(1)[:, :dim]
     branches = torch.cat([batch.branches for batch in batches]).flatten(0, 1).double()
     projection = torch.linalg.lstsq(branches, rows @ axes).solution

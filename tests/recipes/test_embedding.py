@@ -82,7 +82,7 @@ def test_branches_side_by_side_learn_the_mean_of_their_models(
     unions = [m.compose(v[:, 3], v[:, 2]) for m, v in zip(models, (one, two), strict=True)]
     target = narrow.wanted(models, last, pairs)  # the last row is of the second union
     near = [(u * v[:, 7]).sum(dim=-1) for u, v in zip(unions, (one, two), strict=True)]
-    torch.testing.assert_close(target[:, -1, 7], (near[0] + 2 * near[1]) / 3)
+    torch.testing.assert_close(target[:, -1, 7], (near[0] + near[1]) / 2)
 
     found = narrow.narrowed(models, batches, 13)
     assert (found.config.branches, found.config.part, found.config.dim) == (3, 8, 13)
@@ -94,7 +94,7 @@ def test_branches_side_by_side_learn_the_mean_of_their_models(
 
     before = off()
     narrow.learn(models, found.train(), batches, 20)
-    assert off() < 0.9 * before
+    assert off() < 0.95 * before
     other = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4))
     with pytest.raises(ValueError, match="the same sizes"):
         narrow.narrowed([models[0], other], batches, 13)
