@@ -127,11 +127,11 @@ class Alternation:
         """Which speakers hold rows."""
         return self.sets[self.nearest.counts[restart] > 0].any(axis=0)
 
-    def keep_best(self, n_restarts: int) -> None:
-        """Go on with the restarts of least objective, in their old order."""
+    def keep_best(self, n_restarts: int, costs: Float64[np.ndarray, " r"]) -> None:
+        """Go on with the restarts that cost least, in their old order."""
         if n_restarts >= len(self.centroids):
             return
-        best = np.sort(np.argsort(self.objective(), kind="stable")[:n_restarts])
+        best = np.sort(np.argsort(costs, kind="stable")[:n_restarts])
         self.centroids, self.centers = self.centroids[best], self.centers[best]
         self._steps = self._steps[best]
         self.nearest.keep(best)

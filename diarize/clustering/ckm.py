@@ -5,6 +5,7 @@ What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
@@ -41,6 +43,13 @@ PER_EXCHANGE = 3
 
 POLISH = 1e-4
 """The best restart goes on until it gains less than this share of `tol`; it alone costs little."""
+
+APART = 0.1
+"""Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
+share of what is left to one. The nearer beyond that, the less do they count as two."""
+
+NEARNESS = 0.7
+"""What a cosine above that costs, as squared distance of every row."""
 
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
@@ -89,7 +98,8 @@ class CKM(SampledClusterer):
             if bounds.low < bounds.high:
                 start = self._search(rows, bounds, generator)
                 k = start.shape[1]
-            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator)
+            apart = self._apart(rows) if bounds.low == bounds.high else None
+            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, apart)
         self.n_iter_ = int(best.n_iter[0])
         self.ssd_history_ = best.values(0)
         self.ssd_ = float(self.ssd_history_[-1])
@@ -134,8 +144,21 @@ class CKM(SampledClusterer):
         n_restarts: int,
         start: Float64[np.ndarray, "1 l p"] | None,
         generator: np.random.Generator,
+        apart: float | None = None,
     ) -> Alternation:
-        """The best restart for k speakers, some of whom may be known from the start."""
+        """The best restart for k speakers, some of whom may be known from the start.
+
+        With `apart`, cosines above it cost something: by the objective alone, whoever talks for
+        long has a second centroid before somebody who says little has any.
+        """
+
+        def costs(run: Alternation) -> Float64[np.ndarray, " r"]:
+            if apart is None:
+                return run.objective()
+            cosines = run.centroids @ run.centroids.swapaxes(1, 2)
+            above = np.triu(np.maximum(cosines - apart, 0.0), 1).sum(axis=(1, 2))
+            return run.objective() + NEARNESS * len(rows) * above
+
         sets = enumerate_sets(k, self.max_set_size)
         composer = SetComposer(self.compose, sets, rows.shape[1])
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
@@ -147,14 +170,15 @@ class CKM(SampledClusterer):
         if start is not None:  # as it is, or with speakers added
             again = 1 if start.shape[1] == k else EXTENSIONS
             initial.append(spread_rows(rows, composer, offsets, again, generator, start[0]))
-        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used)
+        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used, costs)
         for _ in range(EXCHANGES if k > 1 else 0):
             exchanged = [
                 spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, others)
                 for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
-            run = self._best_of(rows, composer, offsets, np.concatenate(exchanged), least_used)
-            if run.objective()[0] >= best.objective()[0] * (1 - self.tol):
+            first = np.concatenate(exchanged)
+            run = self._best_of(rows, composer, offsets, first, least_used, costs)
+            if costs(run)[0] >= costs(best)[0] * (1 - self.tol):
                 break
             best = run
         best.converged[:] = False
@@ -170,8 +194,9 @@ class CKM(SampledClusterer):
         offsets: Float64[np.ndarray, " m"],
         initial: Float64[np.ndarray, "r k p"],
         least_used: int,
+        costs: Callable[[Alternation], Float64[np.ndarray, " r"]],
     ) -> Alternation:
-        """The best of these restarts, the others being given up on the way."""
+        """The one of these restarts that costs least, others being given up on the way."""
         at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
         finished = []
         for first in range(0, len(initial), at_once):
@@ -179,9 +204,15 @@ class CKM(SampledClusterer):
             for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
-                    run.keep_best(max(FINALISTS, len(run.centroids) // 2))
+                    run.keep_best(max(FINALISTS, len(run.centroids) // 2), costs(run))
                 if run.converged.all():
                     break
-            run.keep_best(1)
+            run.keep_best(1, costs(run))
             finished.append(run)
-        return min(finished, key=lambda run: float(run.objective()[0]))
+        return min(finished, key=lambda run: float(costs(run)[0]))
+
+    def _apart(self, rows: Rows) -> float | None:
+        """Cosine from which on two centroids are hardly two speakers', whoever asks for them."""
+        if self.scatter is None or self.scatter.alike is None or not lie_on_sphere(rows):
+            return None
+        return self.scatter.alike + APART * (1 - self.scatter.alike)

@@ -17,6 +17,7 @@ from diarize.clustering.ckm import CKM
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -49,6 +50,23 @@ def test_it_finds_who_is_in_every_row(make_world, g, d):
     assert adjusted_rand_score(world.truth.labels, model.labels_) == 1
     assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
     assert np.isclose(model.ssd_, objective(model, rows, g))
+
+
+def test_who_says_little_is_found_before_who_talks_for_long_is_found_twice():
+    """Where two are asked for: by the objective alone the long one's two moods are two."""
+    rng = np.random.default_rng(0)
+    moods = np.zeros((3, 12))
+    moods[0, :2] = moods[1, :2] = 1.0
+    moods[0, 2], moods[1, 2] = 0.3, -0.3  # cosine 0.91
+    moods[2, 5] = 1.0
+    owner = np.repeat([0, 1, 2], [150, 150, 5])
+    rows = unit(moods[owner] + 0.05 * rng.standard_normal((305, 12)))
+    told = {"n_speakers": 2, "max_set_size": 1, "n_restarts": 10, "random_state": 0}
+    alone = CKM(scatter=Scatter(0.3, 12.0), **told).fit(rows)
+    assert np.array_equal(alone.labels_[:300], owner[:300])
+    both = CKM(scatter=Scatter(0.3, 12.0, alike=0.7), **told).fit(rows)
+    assert np.array_equal(both.labels_, owner == 2)
+    assert both.ssd_ > alone.ssd_
 
 
 @pytest.mark.parametrize(("k", "share"), [(1, 0.0), (3, 0.3), (5, 0.5)])
