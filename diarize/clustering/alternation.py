@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
@@ -25,6 +27,10 @@ LONGEST, SHORTEST = 8.0, 1e-4
 
 DESCENT_VALUES = 2**23
 """Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
+
+
+Costs = Callable[["Alternation"], Float64[np.ndarray, " r"]]
+"""What restarts are compared by."""
 
 
 class Alternation:
@@ -127,11 +133,11 @@ class Alternation:
         """Which speakers hold rows."""
         return self.sets[self.nearest.counts[restart] > 0].any(axis=0)
 
-    def keep_best(self, n_restarts: int, costs: Float64[np.ndarray, " r"]) -> None:
+    def keep_best(self, n_restarts: int, costs: Costs) -> None:
         """Go on with the restarts that cost least, in their old order."""
         if n_restarts >= len(self.centroids):
             return
-        best = np.sort(np.argsort(costs, kind="stable")[:n_restarts])
+        best = np.sort(np.argsort(costs(self), kind="stable")[:n_restarts])
         self.centroids, self.centers = self.centroids[best], self.centers[best]
         self._steps = self._steps[best]
         self.nearest.keep(best)

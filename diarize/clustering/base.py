@@ -184,7 +184,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)
-        alike = self.scatter.alike if self.scatter and lie_on_sphere(rows) else None
+        alike = self._alike(rows)
         while alike is not None and bounds.low < len(order := sets.appearance):
             if self.needs_truth or nearest_cosine(centroids[order]) < alike:
                 break
@@ -216,6 +216,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
             int(self.max_set_size) if self.finds_overlap else 1,
             self.sets_ if self.needs_truth else None,
         )
+
+    def _alike(self, rows: Rows) -> float | None:
+        """Cosine from which on two centroids are one speaker's; None: nothing is known of it."""
+        return self.scatter.alike if self.scatter and lie_on_sphere(rows) else None
 
     def _check_options(self) -> None:
         """Raise ValueError for values of options that cannot be used.

@@ -5,18 +5,16 @@ What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.alternation import Alternation
+from diarize.clustering.alternation import Alternation, Costs
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
-from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
@@ -194,7 +192,7 @@ class CKM(SampledClusterer):
         offsets: Float64[np.ndarray, " m"],
         initial: Float64[np.ndarray, "r k p"],
         least_used: int,
-        costs: Callable[[Alternation], Float64[np.ndarray, " r"]],
+        costs: Costs,
     ) -> Alternation:
         """The one of these restarts that costs least, others being given up on the way."""
         at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
@@ -204,15 +202,14 @@ class CKM(SampledClusterer):
             for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
-                    run.keep_best(max(FINALISTS, len(run.centroids) // 2), costs(run))
+                    run.keep_best(max(FINALISTS, len(run.centroids) // 2), costs)
                 if run.converged.all():
                     break
-            run.keep_best(1, costs(run))
+            run.keep_best(1, costs)
             finished.append(run)
         return min(finished, key=lambda run: float(costs(run)[0]))
 
     def _apart(self, rows: Rows) -> float | None:
         """Cosine from which on two centroids are hardly two speakers', whoever asks for them."""
-        if self.scatter is None or self.scatter.alike is None or not lie_on_sphere(rows):
-            return None
-        return self.scatter.alike + APART * (1 - self.scatter.alike)
+        alike = self._alike(rows)
+        return None if alike is None else alike + APART * (1 - alike)

@@ -68,7 +68,7 @@ def test_branches_side_by_side_learn_the_mean_of_their_models(
         CompositionalEmbedding(replace(sizes, dim=5, branches=2, part=8)).eval(),
     ]
     for model in models:
-        nn.init.normal_(model.compose.w2.weight, std=0.5)
+        nn.init.normal_(model.compose.w2.weight, std=0.2)
     encoders = [encoder for model in models for encoder in model.encode.encoders]
     batches = []
     for features in 5 * torch.randn(40, 30, 24, 32):
@@ -94,7 +94,7 @@ def test_branches_side_by_side_learn_the_mean_of_their_models(
 
     before = off()
     narrow.learn(models, found.train(), batches, 20)
-    assert off() < 0.95 * before
+    assert off() < 0.9 * before
     other = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4))
     with pytest.raises(ValueError, match="the same sizes"):
         narrow.narrowed([models[0], other], batches, 13)
