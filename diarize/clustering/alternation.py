@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
@@ -28,13 +26,17 @@ LONGEST, SHORTEST = 8.0, 1e-4
 DESCENT_VALUES = 2**23
 """Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
 
-
-Costs = Callable[["Alternation"], Float64[np.ndarray, " r"]]
-"""What restarts are compared by."""
+NEARNESS = 0.7
+"""What a cosine above `apart` costs, as squared distance of every row."""
 
 
 class Alternation:
-    """Algorithm 3 for r restarts in step."""
+    """Algorithm 3 for r restarts in step.
+
+    With `apart`, two centroids cost the more the nearer they are beyond that cosine, when restarts
+    are compared: by the objective alone, whoever talks for long has a second centroid before
+    somebody who says little has any.
+    """
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class Alternation:
         composer: SetComposer,
         offsets: Float64[np.ndarray, " m"],
         centroids: Float64[np.ndarray, "r k p"],
+        apart: float | None = None,
     ) -> None:
         self.sets = composer.sets
         self.offsets = offsets
@@ -53,6 +56,7 @@ class Alternation:
         self.n_iter = np.zeros(len(centroids), dtype=np.int64)  # alternations
         self.converged = np.zeros(len(centroids), dtype=bool)
         self._rows = rows
+        self._apart = apart
         self._composer = composer
         self._sphere = lie_on_sphere(rows)
         self._steps = np.ones(len(centroids))
@@ -81,6 +85,14 @@ class Alternation:
     def objective(self) -> Float64[np.ndarray, " r"]:
         """Sum of squared distances (3) and of the offsets, at the present state."""
         return self.nearest.objective(self.centers, self.offsets, np.arange(len(self.centroids)))
+
+    def costs(self) -> Float64[np.ndarray, " r"]:
+        """What restarts are compared by."""
+        if self._apart is None:
+            return self.objective()
+        cosines = self.centroids @ self.centroids.swapaxes(1, 2)
+        above = np.triu(np.maximum(cosines - self._apart, 0.0), 1).sum(axis=(1, 2))
+        return self.objective() + NEARNESS * len(self._rows) * above
 
     def _descend(self, restarts: Int64[np.ndarray, " live"], small: np.ndarray) -> None:
         """Steps down the gradient of the objective, each restart with a step of its own.
@@ -133,11 +145,11 @@ class Alternation:
         """Which speakers hold rows."""
         return self.sets[self.nearest.counts[restart] > 0].any(axis=0)
 
-    def keep_best(self, n_restarts: int, costs: Costs) -> None:
+    def keep_best(self, n_restarts: int) -> None:
         """Go on with the restarts that cost least, in their old order."""
         if n_restarts >= len(self.centroids):
             return
-        best = np.sort(np.argsort(costs(self), kind="stable")[:n_restarts])
+        best = np.sort(np.argsort(self.costs(), kind="stable")[:n_restarts])
         self.centroids, self.centers = self.centroids[best], self.centers[best]
         self._steps = self._steps[best]
         self.nearest.keep(best)

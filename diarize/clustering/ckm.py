@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.alternation import Alternation, Costs
+from diarize.clustering.alternation import Alternation
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
@@ -44,10 +44,7 @@ POLISH = 1e-4
 
 APART = 0.1
 """Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
-share of what is left to one. The nearer beyond that, the less do they count as two."""
-
-NEARNESS = 0.7
-"""What a cosine above that costs, as squared distance of every row."""
+share of what is left to one. Nearer than that they cost something (`Alternation`)."""
 
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
@@ -144,19 +141,7 @@ class CKM(SampledClusterer):
         generator: np.random.Generator,
         apart: float | None = None,
     ) -> Alternation:
-        """The best restart for k speakers, some of whom may be known from the start.
-
-        With `apart`, cosines above it cost something: by the objective alone, whoever talks for
-        long has a second centroid before somebody who says little has any.
-        """
-
-        def costs(run: Alternation) -> Float64[np.ndarray, " r"]:
-            if apart is None:
-                return run.objective()
-            cosines = run.centroids @ run.centroids.swapaxes(1, 2)
-            above = np.triu(np.maximum(cosines - apart, 0.0), 1).sum(axis=(1, 2))
-            return run.objective() + NEARNESS * len(rows) * above
-
+        """The best restart for k speakers, some of whom may be known from the start."""
         sets = enumerate_sets(k, self.max_set_size)
         composer = SetComposer(self.compose, sets, rows.shape[1])
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
@@ -168,15 +153,15 @@ class CKM(SampledClusterer):
         if start is not None:  # as it is, or with speakers added
             again = 1 if start.shape[1] == k else EXTENSIONS
             initial.append(spread_rows(rows, composer, offsets, again, generator, start[0]))
-        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used, costs)
+        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used, apart)
         for _ in range(EXCHANGES if k > 1 else 0):
             exchanged = [
                 spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, others)
                 for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
             first = np.concatenate(exchanged)
-            run = self._best_of(rows, composer, offsets, first, least_used, costs)
-            if costs(run)[0] >= costs(best)[0] * (1 - self.tol):
+            run = self._best_of(rows, composer, offsets, first, least_used, apart)
+            if run.costs()[0] >= best.costs()[0] * (1 - self.tol):
                 break
             best = run
         best.converged[:] = False
@@ -192,22 +177,22 @@ class CKM(SampledClusterer):
         offsets: Float64[np.ndarray, " m"],
         initial: Float64[np.ndarray, "r k p"],
         least_used: int,
-        costs: Costs,
+        apart: float | None,
     ) -> Alternation:
         """The one of these restarts that costs least, others being given up on the way."""
         at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
         finished = []
         for first in range(0, len(initial), at_once):
-            run = Alternation(rows, composer, offsets, initial[first : first + at_once])
+            run = Alternation(rows, composer, offsets, initial[first : first + at_once], apart)
             for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
-                    run.keep_best(max(FINALISTS, len(run.centroids) // 2), costs)
+                    run.keep_best(max(FINALISTS, len(run.centroids) // 2))
                 if run.converged.all():
                     break
-            run.keep_best(1, costs)
+            run.keep_best(1)
             finished.append(run)
-        return min(finished, key=lambda run: float(costs(run)[0]))
+        return min(finished, key=lambda run: float(run.costs()[0]))
 
     def _apart(self, rows: Rows) -> float | None:
         """Cosine from which on two centroids are hardly two speakers', whoever asks for them."""
