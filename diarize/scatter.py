@@ -94,9 +94,9 @@ class Likeness:
         same_person: least probability that speakers found in two recordings are one person.
     """
 
-    offset: float = -21.24
-    cosine: float = 29.64
-    scarcity: float = 3.34
+    offset: float = -31.09
+    cosine: float = 39.63
+    scarcity: float = 2.77
     known: float = 0.85
     same_person: float = 0.9
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Live diarization against hindsight: live links with and without compositions, what the last pass settles, and
+# Live diarization against hindsight: what is said live, with and without compositions, what the last pass settles, and
 # a batch run, on conversations between speakers whom no training has heard.
 #   recipes/streaming/run.sh --speech DIR [--noise DIR] [--split dev-b] [--work DIR] [--latencies "1 2 5"]
 #                            [--refine 20] [--conversations 20] [--seed 1] [--stage N] [--stop-stage N]

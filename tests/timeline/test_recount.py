@@ -13,7 +13,7 @@ from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import FEW, recounted
 
 LIKENESS = Likeness()
-SCATTER = Scatter(0.38, 25.0, alike=0.82)
+SCATTER = Scatter(0.3, 25.0, alike=0.9)
 SECONDS = 40  # that each place is heard
 
 
@@ -59,7 +59,7 @@ def found(
 
 NEAR = np.eye(1, 32)[0]
 ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
-RATHER_NEAR = 0.84 * np.eye(32)[0] + 0.54 * np.eye(32)[1]
+RATHER_NEAR = 0.862 * np.eye(32)[0] + 0.507 * np.eye(32)[1]
 FAR = np.eye(32)[2]
 
 

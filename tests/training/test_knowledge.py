@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, Knowledge
+from diarize.embedding.knowledge import SCATTER
 from diarize.mixing.voices import Voices
 from diarize.training.knowledge import AXES, SHIPPED_WITHIN, axes_of, measured, speaker_vectors
 
@@ -60,8 +61,10 @@ def test_what_is_measured_takes_the_place_of_what_was_known(
     assert found.scatter.axes is not None and found.scatter.axes.axes.shape == (AXES, 24)
     rows = [speaker_vectors(model, voices, i, 2.0) for i in range(n)]
     within = np.mean([((v - v.mean(axis=0)) ** 2).sum() / (len(v) - 1) for v in rows])
-    shared = (1 - within) * (1 - 0.38) / (1 - SHIPPED_WITHIN)
+    shared = (1 - within) * (1 - SCATTER.variance) / (1 - SHIPPED_WITHIN)
     assert found.scatter.variance == pytest.approx(1 - shared)
-    again = dataclasses.replace(found.scatter, variance=0.38, alike=0.82, axes=None)
-    assert found.scatter.alike == pytest.approx(1 - 0.18 * within / SHIPPED_WITHIN)
+    again = dataclasses.replace(
+        found.scatter, variance=SCATTER.variance, alike=SCATTER.alike, axes=None
+    )
+    assert found.scatter.alike == pytest.approx(1 - (1 - SCATTER.alike) * within / SHIPPED_WITHIN)
     assert again == before.scatter
