@@ -13,7 +13,7 @@ from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import FEW, recounted
 
 LIKENESS = Likeness()
-SCATTER = Scatter(0.32, 25.0, alike=0.86)
+SCATTER = Scatter(0.31, 25.0, alike=0.86)
 SECONDS = 40  # that each place is heard
 
 
