@@ -13,7 +13,7 @@ from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import FEW, recounted
 
 LIKENESS = Likeness()
-SCATTER = Scatter(0.31, 25.0, alike=0.86)
+SCATTER = Scatter(0.29, 25.0, alike=0.88)
 SECONDS = 40  # that each place is heard
 
 
