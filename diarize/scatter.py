@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Float64
 
 NARROW = 1.1
-"""How much more a voice scatters over a telephone; there nothing else joins one that is doubled."""
+"""By how much more a voice is taken to scatter over a telephone. Its windows do not; but near
+centroids may be two voices there, so that nothing else joins one voice that is doubled."""
 
 
 @dataclass(frozen=True, eq=False)

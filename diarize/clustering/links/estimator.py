@@ -65,8 +65,8 @@ class Links(Clusterer):
 
     # Windows of 2 s of one voice (conversations of dev-a) have cosines of 0.72 to 0.83 with each
     # other (middle half) and of 0.87 to 0.93 with their center; those of two voices, of 0.15 to
-    # 0.47. The defaults were near the best of such a grid, live and in the end,
-    # on 58 conversations.
+    # 0.47. The defaults were near the best of such a grid, live and in the end, on 58
+    # conversations.
     negative = ("T_c", "T_s", "T_p")  # `Thresholds` looks at them
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
