@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diarize.scatter import Axes, Scatter
+from diarize.scatter import NARROW, Axes, Scatter
 
 
 @pytest.mark.parametrize("values", [(0.0, 25.0), (0.4, -1.0), (np.nan, 3.0), (0.4, 3.0, np.inf)])
@@ -43,3 +43,9 @@ def test_windows_that_lie_far_apart_say_no_more_than_one_that_stands_alone() -> 
     known = Scatter(0.4, 3.0, rows_per_observation=3.0, most_rows=400)
     assert known.denser(0.5).rows_per_observation == 1.5 and known.denser(0.5).most_rows == 200
     assert known.denser(0.25).rows_per_observation == 1.0
+
+
+def test_in_a_narrow_band_near_centroids_may_be_two_voices() -> None:
+    known = Scatter(0.4, 3.0, alike=0.8)
+    assert known.within(narrow=True) == Scatter(NARROW * 0.4, 3.0)
+    assert known.within(narrow=False) == known

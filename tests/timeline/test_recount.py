@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from diarize.clustering import make
+from diarize.embedding.knowledge import SCATTER
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import FEW, recounted
 
 LIKENESS = Likeness()
-SCATTER = Scatter(0.29, 25.0, alike=0.88)
 SECONDS = 40  # that each place is heard
 
 
