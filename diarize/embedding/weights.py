@@ -21,6 +21,9 @@ SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
 DEVICES = ("auto", "cpu", "cuda")
 DEFAULT_MODEL = "lstm-compositional"
+STEP = ".step"  # after a matrix's name: what a step of its eight bits is worth in each of its rows
+STEPS = 127  # to either side of 0
+LARGE = 2**16  # values of a matrix from which on it is worth it
 
 
 def find_model(name: str | Path) -> Path:
@@ -59,19 +62,22 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def save_model(model: CompositionalEmbedding, path: Path, half: bool = False) -> None:
+def save_model(model: CompositionalEmbedding, path: Path, small: bool = False) -> None:
     """Write f and g, and what is known of them, whole or not at all.
 
-    In half precision the file is half as large; what is loaded is float32 again.
+    Small, the file is a quarter as large: large matrices in eight bits, each row with a step of
+    its own, and the rest in half precision. What is loaded is float32 again.
     """
     from safetensors.torch import save
 
     from diarize.storage.files import atomic_output
 
     tensors = {
-        name: value.detach().cpu().to(torch.float16 if half else torch.float32).contiguous()
+        name: value.detach().float().cpu().contiguous()
         for name, value in model.state_dict().items()
     }
+    if small:
+        tensors = _in_eight_bits(tensors)
     known = model.knowledge
     tensors |= {name: torch.from_numpy(values) for name, values in known.tensors().items()}
     header = {CONFIG: json.dumps(asdict(model.config))} | known.header()
@@ -102,6 +108,7 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
             config = EmbeddingConfig(**json.loads(header[CONFIG]))
             everything = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         tensors = {k: value for k, value in everything.items() if not k.startswith(PREFIX)}
+        tensors = _in_full(tensors)
         _require_fit(config, tensors)
         beside = {k: value.numpy() for k, value in everything.items()}
         model = CompositionalEmbedding(config, Knowledge.read(header, beside, config.dim))
@@ -117,6 +124,27 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
     if not all(torch.isfinite(value).all() for value in tensors.values()):
         raise InputError(f"{path}: a damaged weights file (values that are not finite)")
     return model.to(device).eval().requires_grad_(False)
+
+
+def _in_eight_bits(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors for a small file, large matrices as the nearest whole steps."""
+    small = {}
+    for name, value in tensors.items():
+        if value.ndim < 2 or value.numel() < LARGE:
+            small[name] = value.half()
+            continue
+        step = value.abs().amax(dim=-1, keepdim=True).clamp(min=torch.finfo().tiny) / STEPS
+        small |= {name: (value / step).round().to(torch.int8), name + STEP: step}
+    return small
+
+
+def _in_full(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What `_in_eight_bits` was given, as nearly as it is known; other tensors as they are."""
+    return {
+        name: value * tensors[name + STEP] if name + STEP in tensors else value
+        for name, value in tensors.items()
+        if not name.endswith(STEP)
+    }
 
 
 def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None:

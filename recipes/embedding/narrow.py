@@ -170,7 +170,7 @@ def main() -> None:
     learn(models, found.train(), batches, told.epochs)
     found = found.eval().requires_grad_(False)
     found.knowledge = measured(found, voices, models[0].knowledge)
-    save_model(found, told.out, half=True)
+    save_model(found, told.out, small=True)
 
 
 if __name__ == "__main__":
