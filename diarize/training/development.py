@@ -80,11 +80,15 @@ def make_episodes(
 
 
 def drawn_episodes(
-    voices: Voices, count: int, seed: int, through: Through = as_recorded
+    voices: Voices,
+    count: int,
+    seed: int,
+    through: Through = as_recorded,
+    seconds: float = SECONDS,
 ) -> Iterator[Sides]:
-    """The sound of episodes: references and queries."""
+    """The sound of episodes: references and queries of so many seconds."""
     rng, on_the_way = np.random.default_rng([seed, 3]), np.random.default_rng([seed, 4])
-    n = round(SECONDS * SAMPLE_RATE)
+    n = round(seconds * SAMPLE_RATE)
     left, right = np.array(PAIRS).T
     for _ in range(count):
         chosen = rng.permutation(len(voices))[:SPEAKERS].tolist()
@@ -104,6 +108,7 @@ def vectors_of(
     count: int,
     seed: int,
     through: Through = as_recorded,
+    seconds: float = SECONDS,
 ) -> tuple[Float[torch.Tensor, "episodes 15 p"], Float[torch.Tensor, "episodes 15 p"]]:
     """Vectors of the references and the queries of the same episodes, of any encoder.
 
@@ -114,9 +119,10 @@ def vectors_of(
         count: episodes.
         seed: of the draws.
         through: what happens to the sound.
+        seconds: length of a segment.
     """
     found = []
-    for sides in drawn_episodes(voices, count, seed, through):
+    for sides in drawn_episodes(voices, count, seed, through, seconds):
         windows = heard_by(rows, sides.reshape(2 * SETS, -1))
         found.append(embed(windows).reshape(2, SETS, -1))
     references, queries = torch.from_numpy(np.stack(found)).unbind(1)

@@ -31,5 +31,5 @@ if wanted 3 'diarization of dev-b in the room, and set accuracy as recorded'; th
     diarize run "$work"/far-dev-b/*.wav --model "$model" --out "$work/hypotheses-$(basename "$model")/"
     diarize score "$work/far-dev-b" "$work/hypotheses-$(basename "$model")"
   done
-  python "$here/report.py" "$speech" "$fitted" dev-b 300
+  python "$here/report.py" "$fitted" "$speech" --episodes 300
 fi

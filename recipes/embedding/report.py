@@ -1,21 +1,25 @@
-"""Print set accuracy by corpus, as it stands in the model card.
+"""Print set accuracy by corpus, through other channels and by length, as the model card has it.
 
-Usage: report.py SPEECH_DIR MODEL [SPLIT] [EPISODES]; the model may be an ONNX file.
+Usage: report.py MODEL SPEECH_DIR... [--split dev-b] [--episodes 500] [--seconds 1.4 1 0.7]
+
+The model may be an ONNX file. With --seconds, there is a table of segments of these lengths too.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from steps.markdown import print_table
 
 from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import Voices
 from diarize.training.development import (
+    SECONDS,
     SetAccuracy,
     Sides,
     Through,
@@ -55,29 +59,50 @@ WAYS: dict[str, Through] = {
 
 
 def of_encoder(
-    encoder: SpeakerEncoder, voices: Mapping[str, Voices], count: int, way: Through
+    encoder: SpeakerEncoder,
+    voices: Mapping[str, Voices],
+    count: int,
+    way: Through,
+    seconds: float = SECONDS,
 ) -> dict[str, SetAccuracy]:
     """Set accuracy of an encoder and its g, by corpus."""
-    return {
-        corpus: judge(
-            *vectors_of(encoder.rows, encoder.vectors, own, count, 0, way), encoder.compose
-        )
-        for corpus, own in voices.items()
-    }
+
+    def of(own: Voices) -> SetAccuracy:
+        vectors = vectors_of(encoder.rows, encoder.vectors, own, count, 0, way, seconds)
+        return judge(*vectors, encoder.compose)
+
+    return {corpus: of(own) for corpus, own in voices.items()}
 
 
-def main(speech: Path, model: str, split: str = "dev-b", episodes: int = 1000) -> None:
+def main() -> None:
     """Draw episodes of a split and measure a model on them."""
-    voices = development_voices(find_utterances(speech, split), POOL)
-    encoder = load_encoder(model)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("model")
+    parser.add_argument("speech", type=Path, nargs="+")
+    parser.add_argument("--split", default="dev-b")
+    parser.add_argument("--episodes", type=int, default=500)
+    parser.add_argument("--seconds", type=float, nargs="*", default=[])
+    told = parser.parse_args()
+    utterances = [one for folder in told.speech for one in find_utterances(folder, told.split)]
+    voices = development_voices(utterances, POOL)
+    encoder = load_encoder(told.model)
+    columns = ("corpus", "all", "single", "pair", "the paper's variant", "mean in place of g")
     for name, way in WAYS.items():
-        print(f"\n{split}, {name}:\n")
-        print("| corpus | all | single | pair | the paper's variant | mean in place of g |")
-        print("|---|---|---|---|---|---|")
-        for corpus, a in of_encoder(encoder, voices, episodes, way).items():
-            figures = (a.all, a.single, a.pair, a.literal, a.mean)
-            print(f"| {corpus} |", " | ".join(f"{v:.3f}" for v in figures), "|", flush=True)
+        found = of_encoder(encoder, voices, told.episodes, way)
+        print(f"\n{told.split}, {name}:\n")
+        print_table(
+            columns, ((corpus, *map(_figure, vars(a).values())) for corpus, a in found.items())
+        )
+    if told.seconds:
+        print(f"\n{told.split}, as recorded, all, by the length of references and queries:\n")
+        of = [of_encoder(encoder, voices, told.episodes, as_recorded, s) for s in told.seconds]
+        rows = ((corpus, *(_figure(found[corpus].all) for found in of)) for corpus in voices)
+        print_table(("corpus", *(f"{s:g} s" for s in told.seconds)), rows)
+
+
+def _figure(share: float) -> str:
+    return f"{share:.3f}"
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], *sys.argv[3:4], *map(int, sys.argv[4:5]))
+    main()

@@ -33,6 +33,6 @@ if [ -n "$beside" ] && wanted 1 'side by side, narrowed'; then
   python "$here/narrow.py" "$work/voices" "$model" $beside "$work/model.safetensors" ${rooms:+--rooms "$rooms"} \
     --noise ${noise:+"$noise"} ${noise_more:+"$noise_more"} | tee "$work/narrow.log"
 fi
-if wanted 2 'set accuracy on dev-b, 1000 episodes'; then
-  python "$here/report.py" "$speech" "$model" dev-b 1000
+if wanted 2 'set accuracy on dev-b'; then
+  python "$here/report.py" "$model" "$speech" ${speech_more:+"$speech_more"} --seconds 1.4 1 0.7
 fi

@@ -29,7 +29,7 @@ fi
 if wanted 2 "set accuracy on dev-b, $episodes episodes"; then
   for model in "$trained" "$network"; do
     printf '\n`%s`\n' "$model"
-    python "$here/../embedding/report.py" "${speech%% *}" "$model" dev-b "$episodes"
+    python "$here/../embedding/report.py" "$model" "${speech%% *}" --episodes "$episodes"
   done
 fi
 if wanted 3 'whole recordings'; then
