@@ -102,7 +102,7 @@ class Likeness:
     cosine: float = 39.63
     scarcity: float = 2.77
     known: float = 0.85
-    same_person: float = 0.94
+    same_person: float = 0.93
 
     def __post_init__(self) -> None:
         if not all(np.isfinite(number) for number in vars(self).values()):
