@@ -139,12 +139,21 @@ def _in_eight_bits(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _in_full(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What `_in_eight_bits` was given, as nearly as it is known; other tensors as they are."""
-    return {
-        name: value * tensors[name + STEP] if name + STEP in tensors else value
-        for name, value in tensors.items()
-        if not name.endswith(STEP)
-    }
+    """What `_in_eight_bits` was given, as nearly as it is known; other tensors as they are.
+
+    Raises:
+        ValueError: steps that are not one for each row.
+    """
+    full = dict(tensors)
+    for name, step in tensors.items():
+        matrix = name.removesuffix(STEP)
+        if matrix == name or matrix not in full:
+            continue
+        value = full[matrix]
+        if step.shape != (*value.shape[:-1], 1):
+            raise ValueError(f"{matrix} has other rows than steps")
+        full[matrix] = value * full.pop(name)
+    return full
 
 
 def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None:

@@ -45,6 +45,16 @@ def test_in_eight_bits_weights_are_a_quarter_as_large_and_nearly_the_same(tmp_pa
         assert ((found - value).abs() <= 0.51 * step).all()
 
 
+def test_steps_that_are_not_one_for_each_row_are_refused(saved):
+    model, path = saved
+    tensors = dict(model.state_dict())
+    tensors["compose.w1.weight"] = torch.ones(10**6, 1, dtype=torch.int8)
+    tensors["compose.w1.weight.step"] = torch.ones(1, 10**6)  # together far more than the file has
+    save_file(tensors, path, metadata={"diarize.embedding": json.dumps(vars(SMALL))})
+    with pytest.raises(InputError, match=r"do not fit the model .compose.w1.weight has other rows"):
+        load_model(path)
+
+
 def test_an_unknown_model_names_the_shipped_ones():
     with pytest.raises(InputError, match=r"no-such: no such model .shipped: .*lstm-compositional"):
         find_model("no-such")
