@@ -32,7 +32,7 @@ from steps.trained import MODEL
 
 from diarize.audio import SAMPLE_RATE
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
-from diarize.mixing.speech import Utterance, by_speaker, find_utterances, read_samples
+from diarize.mixing.speech import Utterance, by_speaker, read_samples, utterances_of
 from diarize.pipeline import Diarizer
 from diarize.scatter import Likeness
 from diarize.scoring.der import speaker_mapping
@@ -291,7 +291,7 @@ def main() -> None:
         found = load([Path(path) for path in given.given])
         return fit(found) if given.what == "fit" else report(found)
     split, out, *folders = given.given
-    files = corpora([u for folder in folders for u in find_utterances(folder, split)])
+    files = corpora(utterances_of(folders, split))
     chosen = {k: own for k, own in files.items() if given.corpus in (None, k)}
     save(Path(out), {k: listen(own, given.conversations) for k, own in chosen.items()})
 

@@ -16,7 +16,7 @@ from steps.markdown import print_table
 
 from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
-from diarize.mixing.speech import find_utterances
+from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices
 from diarize.training.development import (
     SECONDS,
@@ -83,8 +83,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=500)
     parser.add_argument("--seconds", type=float, nargs="*", default=[])
     told = parser.parse_args()
-    utterances = [one for folder in told.speech for one in find_utterances(folder, told.split)]
-    voices = development_voices(utterances, POOL)
+    voices = development_voices(utterances_of(told.speech, told.split), POOL)
     encoder = load_encoder(told.model)
     columns = ("corpus", "all", "single", "pair", "the paper's variant", "mean in place of g")
     for name, way in WAYS.items():
@@ -95,8 +94,10 @@ def main() -> None:
         )
     if told.seconds:
         print(f"\n{told.split}, as recorded, all, by the length of references and queries:\n")
-        of = [of_encoder(encoder, voices, told.episodes, as_recorded, s) for s in told.seconds]
-        rows = ((corpus, *(_figure(found[corpus].all) for found in of)) for corpus in voices)
+        by_length = [
+            of_encoder(encoder, voices, told.episodes, as_recorded, s) for s in told.seconds
+        ]
+        rows = ((corpus, *(_figure(found[corpus].all) for found in by_length)) for corpus in voices)
         print_table(("corpus", *(f"{s:g} s" for s in told.seconds)), rows)
 
 
