@@ -38,11 +38,9 @@ if wanted 3 'tables'; then
   python "$here/report.py" "$work"
 fi
 if wanted 4 'few labels and withheld classes (figure 4)'; then
-  python "$here/semi_supervised.py" run digits --work "$work" --seeds "$seeds" --steps "$((2 * forest_steps))"
-  if [ -n "$speech" ]; then
-    python "$here/semi_supervised.py" run speech --speech "$speech" --work "$work" --seeds "$seeds" \
-      --steps "$forest_steps"
-  fi
+  few() { python "$here/semi_supervised.py" run "$@" --work "$work" --seeds "$seeds" >&2; }
+  few digits --steps "$((2 * forest_steps))"
+  if [ -n "$speech" ]; then few speech --speech "$speech" --steps "$forest_steps"; fi
   python "$here/semi_supervised.py" report --work "$work" --plot "$work/semi-supervised.svg"
 fi
 if [ -n "$speech" ] && wanted 5 'f and g with the forest as a loss'; then
