@@ -1,11 +1,10 @@
 """The figures of the documentation, drawn by the toolkit itself from the bundled conversation.
 
-python docs/figures.py FOLDER
+    python docs/figures.py      draws `docs/figures/*.svg` and `egs/timeline.svg` anew
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +19,18 @@ from diarize.report.pictures import COLOURS, save_figure
 from diarize.report.sound import page_sound
 from diarize.report.timeline import plot_timeline
 
-CONVERSATION = Path(__file__).parents[1] / "egs" / "conversation.ogg"
+DOCS = Path(__file__).parent
+CONVERSATION = DOCS.parent / "egs" / "conversation.ogg"
 BOTH = "#7A5195"  # between the colours of its parts
 
 
-def draw_all(folder: Path) -> list[Path]:
-    """Draw every figure into a folder; returns the files."""
+def draw_all(folder: Path) -> None:
+    """Draw every figure, those of the pages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     draw_idea(folder / "idea.svg")
     draw_waveforms(folder / "waveforms.svg")
-    draw_conversation(folder)
+    draw_conversation(folder, CONVERSATION.with_name("timeline.svg"))
     draw_comparison(folder / "comparison.svg")
-    return sorted(folder.glob("*.svg"))
 
 
 def draw_idea(path: Path) -> None:
@@ -88,7 +87,7 @@ def draw_waveforms(path: Path) -> None:
     save_figure(figure, path)
 
 
-def draw_conversation(folder: Path) -> None:
+def draw_conversation(folder: Path, timeline: Path) -> None:
     """What clusterings make of the conversation's windows (after figure 3), and the turns."""
     diarizer = Diarizer()
     embedded = diarizer.embed(CONVERSATION)
@@ -99,7 +98,7 @@ def draw_conversation(folder: Path) -> None:
         plot_clusters(embedded.coarse, found[backend].sets_, folder / f"clusters-{backend}.svg")
     truth = read_rttm(CONVERSATION.with_suffix(".rttm"))
     turns = {"conversation": diarizer.decode(embedded, found["ckm"])}
-    plot_timeline(turns, folder / "timeline.svg", reference=truth)
+    plot_timeline(turns, timeline, reference=truth)
 
 
 def draw_comparison(path: Path) -> None:
@@ -137,5 +136,4 @@ def _colour(one: Figure) -> str:
 
 
 if __name__ == "__main__":
-    for figure_path in draw_all(Path(sys.argv[1])):
-        print(figure_path)
+    draw_all(DOCS / "figures")

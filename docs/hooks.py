@@ -1,30 +1,24 @@
-"""What the site takes from the code when it is built: commands, backends, figures."""
+"""What the site takes from the code when it is built: commands and backends."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
-from figures import draw_all
 
 REPOSITORY = Path(__file__).parents[1]
-PICTURES = ("egs/report.png",)  # of the repository, which pages show
+PICTURES = ("egs/report.png", "egs/timeline.svg")  # of the repository, which pages show
 BACKENDS_PLACE = "<!-- backends -->"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages and pictures that are made rather than written."""
+    """Add the page that is made rather than written, and pictures of the repository."""
     from mkdocs.structure.files import File
 
     files.append(File.generated(config, "commands.md", content=commands_page()))
-    with tempfile.TemporaryDirectory() as folder:
-        for path in draw_all(Path(folder)):
-            made = File.generated(config, f"figures/{path.name}", content=path.read_bytes())
-            files.append(made)
     for name in PICTURES:
         content = (REPOSITORY / name).read_bytes()
         files.append(File.generated(config, f"pictures/{name}", content=content))

@@ -28,13 +28,17 @@ PRINTED = """\
 """
 
 
-@pytest.fixture(scope="module")
-def comparison() -> ModuleType:
+def load(name: str) -> ModuleType:
     sys.path.insert(0, str(DOCS))
     try:
-        return importlib.import_module("comparison")
+        return importlib.import_module(name)
     finally:
         sys.path.remove(str(DOCS))
+
+
+@pytest.fixture(scope="module")
+def comparison() -> ModuleType:
+    return load("comparison")
 
 
 def test_the_pages_are_made_from_the_table(comparison: ModuleType) -> None:
@@ -43,6 +47,16 @@ def test_the_pages_are_made_from_the_table(comparison: ModuleType) -> None:
         assert comparison.PLACE.search(text)
         assert comparison.filled(text, comparison.read()) == text, "python docs/comparison.py"
     assert comparison.current() == comparison.read(), "python docs/comparison.py"
+
+
+def test_the_picture_is_of_the_table(repo_root: Path, tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    tested = (repo_root / "constraints.txt").read_text().splitlines()
+    if f"matplotlib=={matplotlib.__version__}" not in tested:
+        pytest.skip("another matplotlib draws the same in other words")
+    load("figures").draw_comparison(tmp_path / "comparison.svg")
+    shown = (DOCS / "figures" / "comparison.svg").read_bytes()
+    assert (tmp_path / "comparison.svg").read_bytes() == shown, "python docs/figures.py"
 
 
 def test_every_figure_says_where_it_comes_from(comparison: ModuleType, repo_root: Path) -> None:

@@ -68,7 +68,7 @@ def parted(text: str) -> tuple[list[str], list[float]]:
 def test_every_link_leads_somewhere(name: str, repo_root: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", text_of(name), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose):
-        made = target in GENERATED or target.startswith("figures/")
+        made = target in GENERATED
         assert target.startswith("http") or made or (DOCS / target).exists(), target
 
 
