@@ -5,7 +5,7 @@
     python benchmarks/pipeline.py --stage start              from the shell to an RTTM file
     python benchmarks/pipeline.py --stage help               from the shell to `diarize --help`
     python benchmarks/pipeline.py --stage size --peer        MiB that are installed
-    python benchmarks/pipeline.py --stage errors --peer --conversations FOLDER
+    python benchmarks/pipeline.py --stage errors --peer --recordings FOLDER ...
 
 The peer is silero-vad, Resemblyzer and SpectralCluster as their own loaders and defaults have them,
 in an environment of its own in the work folder, on the same file and cores, one after the other.
@@ -13,8 +13,8 @@ Ratios are given of elapsed time, and of time of the processors, which a busy ma
 Fails where a ratio is above its limit: of processor time, for the help of elapsed time.
 
 A long recording repeats a short one, each time from another place and at another level, so that no
-two windows are equal. Errors are those on FLAC and RTTM files that `diarize simulate` wrote, on the
-same regions of speech; the number of speakers is inferred by both; no collar, overlap scored.
+two windows are equal. Errors are those on folders of FLAC and RTTM files, on the same
+regions of speech; the number of speakers is inferred by both; no collar, overlap scored.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--backend", nargs="+", default=["ckm"])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--conversations", type=Path, help="FLAC and RTTM files, for the errors")
+    parser.add_argument("--recordings", type=Path, nargs="+", help="FLAC and RTTM, for the errors")
     parser.add_argument("--work", type=Path, default=Path("work"))
     parser.add_argument("--python", type=Path, help="with the peer installed; default: made anew")
     given = parser.parse_args()
     if given.peer and not given.python:
         given.python = install(given.work / "peer")
-    if given.stage == "errors" and not given.conversations:
-        parser.error("--stage errors needs --conversations")
+    if given.stage == "errors" and not given.recordings:
+        parser.error("--stage errors needs --recordings")
     sys.exit(stages[given.stage](given))
 
 
@@ -263,10 +263,24 @@ def seconds_of(arguments: Sequence[str]) -> tuple[float, float]:
 
 
 def errors(given: argparse.Namespace) -> None:
-    """Print the errors of both on conversations; the RTTM files go to the work folder."""
-    recordings = sorted(given.conversations.glob("*.flac"))
+    """Print the errors of both on folders; the RTTM files go to the work folder."""
+    scores = {folder.name: errors_in(folder, given) for folder in given.recordings}
+    print("| recordings | system |", " | ".join(PARTS), "| count error |")
+    print("|---|---|" + "---|" * (len(PARTS) + 1))
+    for name, systems in scores.items():
+        for system, score in systems.items():
+            cells = " | ".join(f"{value:.1f}" for value in percent(score.total))
+            print(f"| {name} | {system} | {cells} | {score.total.speaker_count_error:.2f} |")
+    if given.peer:
+        for systems in scores.values():
+            compare(systems["ours"].files, systems["peer"].files)
+
+
+def errors_in(folder: Path, given: argparse.Namespace) -> dict[str, Report]:
+    """The errors of each system on the recordings of a folder."""
+    recordings = sorted(folder.glob("*.flac"))
     if not recordings:
-        sys.exit(f"{given.conversations}: no FLAC files")
+        sys.exit(f"{folder}: no FLAC files")
     references = {k: a for p in recordings for k, a in read_rttm(p.with_suffix(".rttm")).items()}
     listing, hypotheses = given.work / "regions.json", given.work / "peer-rttm"
     hypotheses.mkdir(parents=True, exist_ok=True)
@@ -287,29 +301,24 @@ def errors(given: argparse.Namespace) -> None:
         script = [str(given.python), str(HERE / "pipeline_peer.py"), "errors"]
         subprocess.run([*script, str(listing), str(hypotheses)], check=True)
         found["peer"] = {
-            path.stem: read_rttm(hypotheses / f"{path.stem}.rttm")[path.stem] for path in recordings
+            path.stem: turns
+            for path in recordings
+            for turns in read_rttm(hypotheses / f"{path.stem}.rttm").values()
         }
-    report({name: score_files(references, heard) for name, heard in found.items()})
+    return {name: score_files(references, heard) for name, heard in found.items()}
 
 
-def report(scores: dict[str, Report]) -> None:
-    """Totals with their parts, then the conversations with what decides each."""
-    print("| |", " | ".join(PARTS), "| count error |")
-    print("|---|" + "---|" * (len(PARTS) + 1))
-    for name, score in scores.items():
-        cells = " | ".join(f"{value:.1f}" for value in percent(score.total))
-        print(f"| {name} | {cells} | {score.total.speaker_count_error:.2f} |")
-    if "peer" not in scores:
-        return
-    print("\n| conversation | ours | peer | ours - peer: missed, false alarm, confusion |")
+def compare(ours: Mapping[str, Scores], peer: Mapping[str, Scores]) -> None:
+    """Print what decides each recording."""
+    print("\n| recording | ours | peer | ours - peer: missed, false alarm, confusion |")
     print("|---|---|---|---|")
     wins = 0
-    for uri, scored in scores["ours"].files.items():
-        ours, peer = percent(scored), percent(scores["peer"].files[uri])
-        wins += ours[0] < peer[0]
-        parts = ", ".join(f"{a - b:+.1f}" for a, b in zip(ours[1:4], peer[1:4], strict=True))
-        print(f"| {uri} | {ours[0]:.1f} | {peer[0]:.1f} | {parts} |")
-    print(f"\nOurs has the lower DER in {wins} of {len(scores['ours'].files)}.")
+    for uri, scored in ours.items():
+        mine, theirs = percent(scored), percent(peer[uri])
+        wins += mine[0] < theirs[0]
+        parts = ", ".join(f"{a - b:+.1f}" for a, b in zip(mine[1:4], theirs[1:4], strict=True))
+        print(f"| {uri} | {mine[0]:.1f} | {theirs[0]:.1f} | {parts} |")
+    print(f"\nOurs has the lower DER in {wins} of {len(ours)}.")
 
 
 def percent(scores: Scores) -> list[float]:
