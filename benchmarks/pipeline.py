@@ -273,7 +273,7 @@ def errors(given: argparse.Namespace) -> None:
             print(f"| {name} | {system} | {cells} | {score.total.speaker_count_error:.2f} |")
     if given.peer:
         for systems in scores.values():
-            compare(systems["ours"].files, systems["peer"].files)
+            compare_errors(systems["ours"].files, systems["peer"].files)
 
 
 def errors_in(folder: Path, given: argparse.Namespace) -> dict[str, Report]:
@@ -308,7 +308,7 @@ def errors_in(folder: Path, given: argparse.Namespace) -> dict[str, Report]:
     return {name: score_files(references, heard) for name, heard in found.items()}
 
 
-def compare(ours: Mapping[str, Scores], peer: Mapping[str, Scores]) -> None:
+def compare_errors(ours: Mapping[str, Scores], peer: Mapping[str, Scores]) -> None:
     """Print what decides each recording."""
     print("\n| recording | ours | peer | ours - peer: missed, false alarm, confusion |")
     print("|---|---|---|---|")

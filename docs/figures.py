@@ -1,6 +1,6 @@
 """The figures of the documentation, drawn by the toolkit itself from the bundled conversation.
 
-    python docs/figures.py      draws `docs/figures/*.svg` and `egs/timeline.svg` anew
+python docs/figures.py      draws `docs/figures/*.svg` and `egs/timeline.svg` anew
 """
 
 from __future__ import annotations
