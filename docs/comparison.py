@@ -25,21 +25,27 @@ RATE = "DER, %"
 SUMMARY = """\
 - Real meetings: pyannote.audio 3.1, which has heard AMI's training meetings, has an error rate of
   {pyannote} % on its test meetings (published); ours, whose speaker encoder has heard no
-  meeting, {meetings} % on five excerpts of AMI, and {calls} % on four telephone calls.
+  meeting, {meetings} % on five excerpts of AMI, and {calls} % on four telephone calls, where
+  Resemblyzer with SpectralCluster has {peer_meetings} and {peer_calls} %.
 - Conversations between speakers whom no training has heard (by the [weights](models/README.md) of
-  one split: what ships has heard more): ours {ours} %, Resemblyzer with SpectralCluster {peer} %.
-- An hour takes {seconds} s on one core, with that peer {peer_seconds} s; pyannote.audio 3.1 takes
+  one split: what ships has heard more): ours {ours} %, that peer {peer} %.
+- An hour takes {seconds} s on one core, with the peer {peer_seconds} s; pyannote.audio 3.1 takes
   {gpu_seconds} s on a GPU (published).\
 """
 TALK = "Conversations of voices that nobody has heard"
+MEETINGS = "Five excerpts of AMI's meetings, 2 to 4 speakers"
+CALLS = "Four telephone calls, 2 and 3 speakers"
+PEER = "Resemblyzer and SpectralCluster"
 NAMED = {
     "pyannote": ("Meetings of AMI, mixed headsets", "pyannote.audio 3.1"),
-    "meetings": ("Five excerpts of AMI's meetings, 2 to 4 speakers", "ours"),
-    "calls": ("Four telephone calls, 2 and 3 speakers", "ours"),
+    "meetings": (MEETINGS, "ours"),
+    "peer_meetings": (MEETINGS, PEER),
+    "calls": (CALLS, "ours"),
+    "peer_calls": (CALLS, PEER),
     "ours": (TALK, "ours"),
-    "peer": (TALK, "Resemblyzer and SpectralCluster"),
+    "peer": (TALK, PEER),
     "seconds": ("An hour, one core", "ours"),
-    "peer_seconds": ("An hour, one core", "silero-vad, Resemblyzer and SpectralCluster"),
+    "peer_seconds": ("An hour, one core", f"silero-vad, {PEER}"),
     "gpu_seconds": ("An hour, an NVIDIA GPU", "pyannote.audio 3.1"),
 }
 
