@@ -301,9 +301,7 @@ def errors_in(folder: Path, given: argparse.Namespace) -> dict[str, Report]:
         script = [str(given.python), str(HERE / "pipeline_peer.py"), "errors"]
         subprocess.run([*script, str(listing), str(hypotheses)], check=True)
         found["peer"] = {
-            path.stem: turns
-            for path in recordings
-            for turns in read_rttm(hypotheses / f"{path.stem}.rttm").values()
+            path.stem: read_rttm(hypotheses / f"{path.stem}.rttm")[path.stem] for path in recordings
         }
     return {name: score_files(references, heard) for name, heard in found.items()}
 
