@@ -1,6 +1,7 @@
-"""Signals whose handlers raise: not where C calls Python, in which an exception is lost.
+"""Signals that raise an exception, but not where nobody would catch it.
 
-libsndfile calls Python to read. What is raised there is printed, and the program goes on.
+libsndfile calls Python to read: what is raised there is printed, and the program goes on. So it is
+with what is raised while the interpreter takes itself apart.
 """
 
 from __future__ import annotations
@@ -9,9 +10,26 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 AGAIN = 0.01  # seconds after which a signal that was put off comes again
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Have signals that ask to end raise; after that nothing is left to clean up, and they kill."""
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = {signal.SIGTERM: terminate}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
+        handlers[signal.SIGINT] = interrupt
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def terminate(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Signals that come while libsndfile reads through Python end the program all the same."""
+"""Signals end the program, and say nothing, also while libsndfile reads through Python or late."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ import pytest
 PROGRAM = """
 import io, os, signal, sys, time
 import soundfile
-from diarize.signals import interrupt, terminate
-
-signal.signal(signal.SIGTERM, terminate)
-signal.signal(signal.SIGINT, interrupt)
+from diarize.signals import raised
 
 class Struck(io.BytesIO):
     struck = False
@@ -29,13 +26,25 @@ class Struck(io.BytesIO):
 file = io.BytesIO()
 soundfile.write(file, [0.0] * 100_000, 16_000, format="WAV")
 try:
-    with soundfile.SoundFile(Struck(file.getvalue())) as sound:
+    with raised(), soundfile.SoundFile(Struck(file.getvalue())) as sound:
         for _ in range(1000):
             sound.read(1000)
             sound.seek(0) if sound.tell() > 90_000 else None
             time.sleep(0.01)
 finally:
     print("tidied")
+"""
+
+LATE = """
+import os, sys, weakref
+from diarize.signals import raised
+
+class Library: ...
+
+library = Library()
+weakref.finalize(library, lambda: os.kill(os.getpid(), int(sys.argv[1])))
+with raised():
+    sys.exit(7)
 """
 
 
@@ -46,3 +55,11 @@ def test_an_exception_in_a_callback_is_not_lost(number: int, status: int) -> Non
     assert done.returncode == status
     assert done.stdout == "tidied\n"
     assert "callback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_raised_while_the_interpreter_ends(number: int) -> None:
+    run = [sys.executable, "-c", LATE, str(int(number))]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert done.returncode == -number
+    assert not done.stderr

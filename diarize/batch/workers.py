@@ -22,7 +22,7 @@ from multiprocessing.context import SpawnProcess
 
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Hook, Work
-from diarize.signals import terminate
+from diarize.signals import raised
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -130,8 +130,7 @@ def _birth() -> Iterator[None]:
 
 def _serve(pipe: Connection, work: Work) -> None:
     """Work on what comes through the pipe, until nothing comes any more."""
-    signal.signal(signal.SIGTERM, terminate)
-    with contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
+    with raised(), contextlib.suppress(EOFError, ConnectionError):  # the one who asked is gone
         while True:
             done = work.perform(pipe.recv(), lambda *told: pipe.send(told))
             pipe.send(done.sendable())

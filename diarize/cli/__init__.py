@@ -40,7 +40,7 @@ from diarize.cli import (
 )
 from diarize.cli.messages import error, show_warnings_as_notes
 from diarize.errors import explain, one_line
-from diarize.signals import interrupt, terminate
+from diarize.signals import raised
 from diarize.storage.version import __version__
 
 app = typer.Typer(
@@ -101,25 +101,23 @@ def main() -> NoReturn:
     # While libraries load, nearly all that is made stays: looking for garbage as often as Python
     # does would take a sixth of a short run.
     gc.set_threshold(100_000)
-    signal.signal(signal.SIGTERM, terminate)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is not ignored
-        signal.signal(signal.SIGINT, interrupt)
-    if completion.VARIABLE in os.environ:
-        completion.answer(typer.main.get_command(app))
-    show_warnings_as_notes()
-    for output in (sys.stdout, sys.stderr):
-        if isinstance(output, io.TextIOWrapper):
-            # RTTM is UTF-8 wherever it goes; a terminal keeps its own encoding.
-            output.reconfigure(
-                encoding=None if output.isatty() else "utf-8", errors="backslashreplace"
-            )
-    status = run_command(sys.argv[1:])
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        # What could not be written must not be tried again, and reported again, on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with raised():
+        if completion.VARIABLE in os.environ:
+            completion.answer(typer.main.get_command(app))
+        show_warnings_as_notes()
+        for output in (sys.stdout, sys.stderr):
+            if isinstance(output, io.TextIOWrapper):
+                # RTTM is UTF-8 wherever it goes; a terminal keeps its own encoding.
+                output.reconfigure(
+                    encoding=None if output.isatty() else "utf-8", errors="backslashreplace"
+                )
+        status = run_command(sys.argv[1:])
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError:
+            # What could not be written must not be tried again, and reported again, on exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
 
 

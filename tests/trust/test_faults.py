@@ -190,10 +190,9 @@ def test_killed_at_random_moments(
 
 def test_terminated_while_writing_leaves_nothing(repo_root: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, signal, time; from pathlib import Path\n"
-        "from diarize.signals import terminate; from diarize.storage.files import atomic_output\n"
-        "signal.signal(signal.SIGTERM, terminate)\n"
-        f"with atomic_output({str(tmp_path / 'out')!r}) as file:\n"
+        "import time; from pathlib import Path\n"
+        "from diarize.signals import raised; from diarize.storage.files import atomic_output\n"
+        f"with raised(), atomic_output({str(tmp_path / 'out')!r}) as file:\n"
         "    file.write(b'x' * 100000); print('writing', flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen(
