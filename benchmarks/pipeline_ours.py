@@ -13,13 +13,14 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from diarize.activity import NetworkActivity
+from diarize.activity.ears import Ears
 from diarize.activity.hearing import hear
 from diarize.audio import Recording, open_recording
 from diarize.embedding import encoder, windows
@@ -34,8 +35,8 @@ FIRST = 20.0  # seconds of the recording in the run that is not timed
 class Clock:
     """Seconds, and seconds of the processor, by stage; a stage within another one is not its own.
 
-    Stages belong to one thread. Of work in others it sees what it waits for; what that takes of the
-    processor is added (`add`).
+    Seconds are those of the thread that made it: of work in others it sees what it waits for. What
+    that takes of the processor counts for the stage that is named there.
 
     Attributes:
         seconds: wall and processor seconds of each stage.
@@ -46,9 +47,14 @@ class Clock:
         self._stage, self._since = "", _now()
         self._begun, self._lock = time.process_time(), threading.Lock()
         self._elsewhere: dict[str, float] = defaultdict(float)
+        self._own = threading.current_thread()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        if threading.current_thread() is not self._own:
+            with self._add(name):
+                yield
+            return
         before = self._switch(name)
         try:
             yield
@@ -64,7 +70,7 @@ class Clock:
         return before
 
     @contextmanager
-    def add(self, name: str) -> Iterator[None]:
+    def _add(self, name: str) -> Iterator[None]:
         """Count what another thread takes of the processor to a stage."""
         begin = time.thread_time()
         yield
@@ -122,11 +128,7 @@ def watched(clock: Clock) -> Iterator[None]:
 
         return call
 
-    blocks, embed, own = Recording.blocks, windows.Batches._embed, threading.current_thread()
-
-    def elsewhere(*arguments: Any) -> None:
-        with nullcontext() if threading.current_thread() is own else clock.add("f"):
-            embed(*arguments)
+    blocks = Recording.blocks
 
     def timed_blocks(recording: Recording, seconds: float = 30.0) -> Iterator[np.ndarray]:
         decoded = blocks(recording, seconds)
@@ -142,10 +144,11 @@ def watched(clock: Clock) -> Iterator[None]:
         stack.enter_context(patch.object(encoder, "mfcc", timed("features", mfcc)))
         within = timed("timeline and output", decode)
         stack.enter_context(patch("diarize.timeline.decoding.decode", within))
-        for waits in ("_submit", "__exit__"):
-            do = timed("f", getattr(windows.Batches, waits))
-            stack.enter_context(patch.object(windows.Batches, waits, do))
-        stack.enter_context(patch.object(windows.Batches, "_embed", elsewhere))
+        listens = timed("activity", Ears.listen)
+        stack.enter_context(patch.object(Ears, "listen", listens))
+        for step in ("_submit", "_embed", "__exit__"):
+            do = timed("f", getattr(windows.Batches, step))
+            stack.enter_context(patch.object(windows.Batches, step, do))
         yield
 
 

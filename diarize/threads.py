@@ -1,4 +1,6 @@
-"""One thread for torch, or for BLAS: settings of the whole process, which are changed here alone.
+"""Threads: one for torch, or for BLAS, and one that works ahead.
+
+How many torch and BLAS have are settings of the whole process, which are changed here alone.
 
 Several recordings may be worked on in threads of one process. Whoever asks for one thread gets it
 at once; what holds for all is as it was before when the last of those who asked has left.
@@ -7,9 +9,13 @@ at once; what holds for all is as it was before when the last of those who asked
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _here = threading.local()  # `depth`: how often this thread stands in `one_thread`
@@ -52,6 +58,27 @@ def one_thread() -> Iterator[None]:
             if not _here.depth:
                 _in_torch -= 1
                 torch.set_num_threads(_torch_threads)
+
+
+def ahead(items: Iterable[T], most: int = 2) -> Iterator[T]:
+    """Make the next items in another thread while one is worked on, where torch has several.
+
+    Args:
+        items: what is raised while one is made is raised where it would have been given.
+        most: how many are held.
+    """
+    if torch_threads() == 1:
+        yield from items
+        return
+    made, end = iter(items), object()
+    pool = ThreadPoolExecutor(1)
+    try:
+        coming = deque(pool.submit(next, made, end) for _ in range(most))
+        while (item := coming.popleft().result()) is not end:
+            coming.append(pool.submit(next, made, end))
+            yield item  # type: ignore[misc]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _depth() -> int:

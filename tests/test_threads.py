@@ -1,4 +1,4 @@
-"""Threads of torch and BLAS, when several threads of one process ask for one."""
+"""Threads of torch and BLAS, when several of one process ask for one; and one that works ahead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from diarize.clustering import make
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.embedding.windows import BATCH, Batches
-from diarize.threads import one_blas_thread, one_thread, torch_threads
+from diarize.threads import ahead, one_blas_thread, one_thread, torch_threads
 
 
 @pytest.fixture(autouse=True)
@@ -162,3 +162,52 @@ def test_batches_and_clusterings_leave_no_trace_while_others_work() -> None:
     assert torch.get_num_threads() == in_a_thread(torch.get_num_threads) == 3
     make("ckm", n_speakers=1, max_set_size=1).fit(np.eye(3, 4))
     assert blas_threads() == {2}
+
+
+def test_items_are_made_ahead_in_another_thread() -> None:
+    makers: list[threading.Thread] = []
+    second = threading.Event()
+
+    def items() -> Iterator[int]:
+        for item in range(5):
+            makers.append(threading.current_thread())
+            if item == 1:
+                second.set()
+            yield item
+
+    given = ahead(items())
+    assert next(given) == 0
+    assert second.wait(60)  # which nobody has asked for
+    assert list(given) == [1, 2, 3, 4]
+    assert len(set(makers)) == 1 and makers[0] is not threading.current_thread()
+    assert not makers[0].is_alive()
+    with one_thread():
+        assert list(ahead(items())) == [0, 1, 2, 3, 4]
+    assert makers[-1] is threading.current_thread()
+
+
+def test_what_is_raised_ahead_comes_in_its_place() -> None:
+    def items() -> Iterator[int]:
+        yield 0
+        raise ValueError("no more")
+
+    given = ahead(items())
+    assert next(given) == 0
+    with pytest.raises(ValueError, match="no more"):
+        next(given)
+
+
+def test_no_more_is_made_ahead_than_is_held_nor_after_the_end() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        while True:
+            made.append(len(made))
+            yield made[-1]
+
+    before = threading.active_count()
+    given = ahead(items(), 3)
+    assert next(given) == 0
+    given.close()
+    assert threading.active_count() == before
+    assert len(made) <= 4

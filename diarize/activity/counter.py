@@ -77,12 +77,11 @@ def standing_out(seen: Float[Tensor, "b instants bands"]) -> Float[Tensor, "b in
     """
     n = seen.shape[1]
     at = torch.arange(n, device=seen.device)
-    first, end = (at - AROUND).clamp(min=0), (at + AROUND + 1).clamp(max=n)
-    count = (end - first)[:, None]
+    count = ((at + AROUND + 1).clamp(max=n) - (at - AROUND).clamp(min=0))[:, None]
 
     def around(x: Tensor) -> Tensor:
-        sums = pad(x.cumsum(dim=1), (0, 0, 1, 0))  # (b, instants + 1, bands)
-        return (sums[:, end] - sums[:, first]) / count
+        sums = pad(x, (0, 0, AROUND + 1, AROUND)).cumsum(dim=1)
+        return (sums[:, 2 * AROUND + 1 :] - sums[:, :n]) / count
 
     seen = seen - seen.mean(dim=1, keepdim=True)  # keeps the sums small
     mean = around(seen)

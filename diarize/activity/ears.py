@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -153,6 +155,13 @@ class Answer(NamedTuple):
     said: Float32[np.ndarray, "n"]  # probability of speech by silero-vad alone
 
 
+class Sound(NamedTuple):
+    """What the network hears of some chunks."""
+
+    spectra: Float32[np.ndarray, "n 256"]
+    said: Float32[np.ndarray, "chunks"]  # probabilities of speech by silero-vad
+
+
 class Context(NamedTuple):
     """What the network hears with an answer, in steps of 40 ms."""
 
@@ -216,17 +225,31 @@ class Ears:
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
         """Hear the chunks that follow those of the last call; answer as far as they allow."""
-        if torch_threads() > 1:  # the steps of an LSTM are too small to share
-            with one_thread(), one_blas_thread():
-                return self._hear(np.clip(chunks, -1, 1))
-        return self._hear(np.clip(chunks, -1, 1))
+        return self.answer(self.listen(chunks))
 
-    def _hear(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
-        said = self._silero(chunks)
-        spectra = self._spectra.push(chunks.reshape(-1))
-        return [answers.push(spectra, said) for answers in self._answers]
+    def listen(self, chunks: Float32[np.ndarray, "n 512"]) -> Sound:
+        """What the network is to hear of the chunks that follow those of the last call."""
+        with _alone():
+            chunks = np.clip(chunks, -1, 1)
+            said = self._silero(chunks)
+            return Sound(self._spectra.push(chunks.reshape(-1)), said)
+
+    def answer(self, sound: Sound) -> list[Answer]:
+        """Answer as far as what follows allows; in another thread than `listen`, if one likes."""
+        with _alone():
+            return [answers.push(*sound) for answers in self._answers]
 
     def finish(self) -> list[Answer]:
         """There is no more sound: answer what is left."""
         spectra = self._spectra.finish()
         return [answers.finish(spectra) for answers in self._answers]
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One thread: the steps of an LSTM are too small to share."""
+    if torch_threads() == 1:
+        yield
+        return
+    with one_thread(), one_blas_thread():
+        yield

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.threads import ahead
+
 if TYPE_CHECKING:
     from diarize.audio import Recording
 
@@ -36,7 +38,7 @@ def measure_gain(recording: Recording) -> float:
     Raises:
         InputError: the recording is damaged.
     """
-    return gain_of(chunk_levels(recording.blocks(BLOCK_SECONDS)))
+    return gain_of(chunk_levels(ahead(recording.blocks(BLOCK_SECONDS))))
 
 
 def gain_of(levels: Float32[np.ndarray, "chunks"]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard
-from diarize.activity.ears import STEP_SECONDS, Answer, Context, Ears
+from diarize.activity.ears import STEP_SECONDS, Answer, Context, Ears, Sound
 from diarize.activity.level import as_chunks, measure_gain
 from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
@@ -23,6 +24,7 @@ from diarize.errors import InputError
 from diarize.storage.cache import version_of
 from diarize.storage.files import atomic_output
 from diarize.storage.weights import models_folder, require_whole, sealed
+from diarize.threads import ahead
 
 if TYPE_CHECKING:
     from diarize.activity.counts import Hook
@@ -71,9 +73,14 @@ class NetworkActivity(SpeechByCounts):
         parts: list[Answer] = []
         seconds = 0.0
         ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT, ROWS))
-        for block in recording.blocks(SPAN * STEP_SECONDS / 2):
-            parts += ears.push(as_chunks(block * gain))
-            seconds += len(block) / SAMPLE_RATE
+
+        def sounds() -> Iterator[tuple[int, Sound]]:
+            for block in ahead(recording.blocks(SPAN * STEP_SECONDS / 2)):
+                yield len(block), ears.listen(as_chunks(block * gain))
+
+        for n_samples, sound in ahead(sounds(), 2 * ROWS):  # as many as are answered at once
+            parts += ears.answer(sound)
+            seconds += n_samples / SAMPLE_RATE
             if hook is not None:
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
         parts += ears.finish()

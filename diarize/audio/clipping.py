@@ -84,14 +84,21 @@ def _flat_tops(
         each: samples of each channel.
         longest: run.
     """
-    changes = samples[1:] != samples[:-1]
-    changes[each - 1 :: each] = True  # a run ends with its channel
-    borders = np.flatnonzero(changes) + 1
-    begins, ends = borders[:-1], borders[1:]
-    lengths, places = ends - begins, begins % each
-    heights = np.abs(samples[begins])
-    full = (heights >= FULL_SCALE) & (heights <= 1)
-    flat = (heights >= HEIGHTS[0]) & (heights <= HEIGHTS[1]) & (full | (lengths >= SHORTEST))
+    equal = samples[1:] == samples[:-1]
+    equal[each - 1 :: each] = False  # a run ends with its channel
+    found = np.zeros(len(samples), bool)
+    found[:-1] |= equal
+    found[1:] |= equal
+    if max(samples.max(), -samples.min()) >= FULL_SCALE:
+        found |= np.abs(samples) >= FULL_SCALE
+    at = np.flatnonzero(found)  # few, of a voice
+    heights = np.abs(samples[at])
+    at = at[(heights >= HEIGHTS[0]) & (heights <= HEIGHTS[1])]
+    first = np.ones(len(at), bool)  # of a run
+    first[1:] = (np.diff(at) > 1) | ~equal[at[1:] - 1]
+    begins, ends = at[first], at[np.roll(first, -1)] + 1
+    lengths, places, heights = ends - begins, begins % each, np.abs(samples[begins])
+    flat = (heights >= FULL_SCALE) & (heights <= 1) | (lengths >= SHORTEST)
     flat &= lengths <= longest
     flat &= (places >= _BESIDE) & (places + lengths + _BESIDE <= each)
     begins, ends = begins[flat], ends[flat]

@@ -14,7 +14,7 @@ from jaxtyping import Float32, Float64
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.features import STEP
-from diarize.threads import one_thread, torch_threads
+from diarize.threads import ahead, one_thread, torch_threads
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
 BLOCK_SECONDS = 60.0
@@ -81,7 +81,7 @@ def embed_windows(
         first = 0  # number of the first row that is held
         rest = np.zeros(0, np.float32)  # samples that the next row begins with
         done, next_window = 0.0, 0
-        for block in recording.blocks(BLOCK_SECONDS):
+        for block in ahead(recording.blocks(BLOCK_SECONDS)):
             rest = np.concatenate([rest, block])
             new = rows.make(rest)
             rest = rest[len(new) * STEP :]

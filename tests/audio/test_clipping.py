@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,22 @@ def test_a_recording_is_read_with_its_peaks_channel_by_channel() -> None:
     assert np.abs(2 * read).max() > 1.6
     part = np.concatenate(list(open_recording((stereo, RATE), start=0.3, end=0.6).blocks()))
     np.testing.assert_array_equal(part, read[4800:9600])
+
+
+def test_flat_tops_alone_are_raised() -> None:
+    """Runs of three, or of one at full scale, from which the curve falls on both sides."""
+    rng = np.random.default_rng(1)
+    frames = np.round(4 * rng.uniform(-1.2, 1.2, (20_000, 2))).clip(-4, 4).astype(np.float32) / 4
+    found, raised = restored(frames), 0
+    for channel in range(2):
+        samples, begin = frames[:, channel], 0
+        for value, run in itertools.groupby(samples):
+            end = begin + len(list(run))
+            rises = not np.array_equal(found[begin:end, channel], samples[begin:end])
+            if rises:
+                beside = samples[[begin - 1, end]]
+                assert value and (abs(value) == 1 or end - begin >= 3)
+                assert (np.sign(value) * beside < abs(value)).all()
+            raised += rises
+            begin = end
+    assert raised > 300
