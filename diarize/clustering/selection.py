@@ -18,7 +18,8 @@ units of squared distance:
     SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
 
 r being the number of neighbouring rows that count as one observation; of many rows those that the
-scatter believes at most are believed.
+scatter believes at most are believed, and few of those that say again what another one says: one
+voice whose words come again and again would fall into as many speakers as it has words.
 
 One voice that is heard for long falls into groups of its own, by what is said and how: groups that
 are tight and lie apart, but near. While the nearest two of the centroids found are `alike`,
@@ -43,6 +44,19 @@ DIMENSION = 25.0
 FLOOR = 1e-12
 """Share of the rows' mean squared norm below which a squared distance is rounding."""
 
+SAME_SOUND = 0.3
+"""Share of sigma^2, a squared distance, within which two rows are of one sound that comes again:
+rows of one voice that share no audio are further apart."""
+
+BELIEVED = 1.5
+"""Rows of one sound that are believed, on average: so a third of all may come again."""
+
+ASKED = 2000
+"""Rows at most, spread evenly, of which it is seen how often their sound comes again."""
+
+BLOCK = 250
+"""Of these, those that are compared at a time."""
+
 PATIENCE = 2
 """Larger numbers of speakers tried without improvement before the search stops."""
 
@@ -58,6 +72,7 @@ class Criterion:
     floor: float  # least mean squared distance that can be told from rounding
     scatter: Scatter | None = None  # what is known of them
     penalty: float = 1.0  # factor on the last two terms: above 1 fewer speakers, below 1 more
+    sounds: float = np.inf  # rows there would be if no sound came again
 
     @classmethod
     def of(
@@ -67,7 +82,8 @@ class Criterion:
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
         known = scatter if scatter is not None and lie_on_sphere(rows) else None
         dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
-        return cls(len(rows), dimension, FLOOR * energy, known, penalty)
+        sounds = np.inf if known is None else n_sounds(rows, known)
+        return cls(len(rows), dimension, FLOOR * energy, known, penalty, sounds)
 
     def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
         """Value of a clustering with k speakers and sets of these sizes; lower is better."""
@@ -75,7 +91,8 @@ class Criterion:
         shares = counts[counts > 0] / n
         spread = -2 / self.dimension * n * float((shares * np.log(shares)).sum())
         if self.scatter is not None:
-            r, m = self.scatter.rows_per_observation, min(n, self.scatter.most_rows or n)
+            r, most = self.scatter.rows_per_observation, self.scatter.most_rows or n
+            m = min(n, most, BELIEVED * self.sounds)
             evidence = k * r * np.log(max(m / r, np.e))
             fit = m / n * ssd
             return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))
@@ -84,6 +101,21 @@ class Criterion:
             return 0.0 if n == 1 else np.inf
         fit = n * np.log(max(ssd / (n - k), self.floor) or 1.0)
         return float(fit + self.penalty * (spread + k * np.log(n)))
+
+
+def n_sounds(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> float:
+    """How many rows there would be if no sound came again, but for neighbours that share it."""
+    n = len(rows)
+    asked = np.unique(np.linspace(0, n - 1, min(n, ASKED)).astype(np.int64))
+    units, places = rows.astype(np.float32), np.arange(n)
+    nearest = 1 - SAME_SOUND * scatter.variance / 2  # the cosine of that distance
+    shares = 0.0
+    for begin in range(0, len(asked), BLOCK):
+        block = asked[begin : begin + BLOCK]
+        same = units[block] @ units.T >= nearest
+        same &= np.abs(places - block[:, None]) >= scatter.rows_per_observation
+        shares += float((1 / (1 + same.sum(axis=1))).sum())
+    return n * shares / len(asked)
 
 
 def search(
