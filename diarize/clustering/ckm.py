@@ -5,7 +5,7 @@ What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,7 +118,8 @@ class CKM(SampledClusterer):
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
-        criterion = Criterion.of(some, self.count_penalty, self.scatter)
+        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
+        criterion = replace(criterion, n_rows=size)
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None

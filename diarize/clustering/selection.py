@@ -28,6 +28,7 @@ whatever the backend, the rows are clustered anew into one speaker fewer (`Clust
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -44,18 +45,16 @@ DIMENSION = 25.0
 FLOOR = 1e-12
 """Share of the rows' mean squared norm below which a squared distance is rounding."""
 
-SAME_SOUND = 0.3
-"""Share of sigma^2, a squared distance, within which two rows are of one sound that comes again:
-rows of one voice that share no audio are further apart."""
+SAME_SOUND, AS_NEIGHBOURS = 0.5, 1.5
+"""Mean squared distance within which rows in a row are of one sound that comes again: so much of
+sigma^2, and of what half of the neighbours are apart, since some voices scatter less than others.
+So many rows of one voice as are one observation are hardly ever as near to others."""
 
 BELIEVED = 1.5
 """Rows of one sound that are believed, on average: so a third of all may come again."""
 
-ASKED = 2000
-"""Rows at most, spread evenly, of which it is seen how often their sound comes again."""
-
-BLOCK = 250
-"""Of these, those that are compared at a time."""
+ASKED, BLOCK = 2000, 250
+"""Rows at most, in stretches that are spread evenly, of which it is seen how often they come."""
 
 PATIENCE = 2
 """Larger numbers of speakers tried without improvement before the search stops."""
@@ -105,17 +104,27 @@ class Criterion:
 
 def n_sounds(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> float:
     """How many rows there would be if no sound came again, but for neighbours that share it."""
-    n = len(rows)
-    asked = np.unique(np.linspace(0, n - 1, min(n, ASKED)).astype(np.int64))
-    units, places = rows.astype(np.float32), np.arange(n)
-    nearest = 1 - SAME_SOUND * scatter.variance / 2  # the cosine of that distance
-    shares = 0.0
-    for begin in range(0, len(asked), BLOCK):
-        block = asked[begin : begin + BLOCK]
-        same = units[block] @ units.T >= nearest
-        same &= np.abs(places - block[:, None]) >= scatter.rows_per_observation
-        shares += float((1 / (1 + same.sum(axis=1))).sum())
-    return n * shares / len(asked)
+    n, units = len(rows), rows.astype(np.float32)
+    if n < 2:
+        return float(n)
+    run = min(n, math.ceil(scatter.rows_per_observation))
+    n_runs = n - run + 1
+    neighbours = 2 - 2 * float(np.median(np.einsum("np,np->n", units[1:], units[:-1])))
+    apart = min(SAME_SOUND * scatter.variance, AS_NEIGHBOURS * neighbours)
+    begins = np.arange(0, n, BLOCK)
+    asked = np.linspace(0, len(begins) - 1, min(len(begins), ASKED // BLOCK)).astype(int)
+    shares = []
+    for begin in begins[asked]:
+        end = min(begin + BLOCK, n)
+        runs = np.arange(max(0, begin - run + 1), min(end, n_runs))  # by the row they begin with
+        cosines = units[runs[0] : runs[-1] + run] @ units.T
+        mean = sum(cosines[k : k + len(runs), k : k + n_runs] for k in range(run)) / run
+        same = (2 - 2 * mean <= apart) & (np.abs(np.arange(n_runs) - runs[:, None]) >= run)
+        again = np.zeros(cosines.shape, bool)  # whether one row is of the other's sound
+        for k in range(run):
+            again[k : k + len(runs), k : k + n_runs] |= same
+        shares.append(1 / (1 + again[begin - runs[0] : end - runs[0]].sum(axis=1)))
+    return n * float(np.concatenate(shares).mean())
 
 
 def search(
