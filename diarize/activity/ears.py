@@ -181,12 +181,10 @@ class Answers:
         self._first = 0  # step of the first of these probabilities
         self._answered = 0  # steps
 
-    def push(
-        self, spectra: Float32[np.ndarray, "n 256"], said: Float32[np.ndarray, "chunks"]
-    ) -> Answer:
-        """Take in spectra and what silero-vad says that follow; answer as far as they allow."""
-        self._said = np.concatenate([self._said, said])
-        return self._shared(self._sliding.push(spectra, said))
+    def push(self, sound: Sound) -> Answer:
+        """Take in what follows; answer as far as it allows."""
+        self._said = np.concatenate([self._said, sound.said])
+        return self._shared(self._sliding.push(*sound))
 
     def finish(self, spectra: Float32[np.ndarray, "n 256"]) -> Answer:
         """Take in the last spectra; answer what is left."""
@@ -237,7 +235,7 @@ class Ears:
     def answer(self, sound: Sound) -> list[Answer]:
         """Answer as far as what follows allows; in another thread than `listen`, if one likes."""
         with _alone():
-            return [answers.push(*sound) for answers in self._answers]
+            return [answers.push(sound) for answers in self._answers]
 
     def finish(self) -> list[Answer]:
         """There is no more sound: answer what is left."""

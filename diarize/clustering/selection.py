@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -71,7 +72,7 @@ class Criterion:
     floor: float  # least mean squared distance that can be told from rounding
     scatter: Scatter | None = None  # what is known of them
     penalty: float = 1.0  # factor on the last two terms: above 1 fewer speakers, below 1 more
-    sounds: float = np.inf  # rows there would be if no sound came again
+    rows: Float[np.ndarray, "n p"] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -81,8 +82,14 @@ class Criterion:
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
         known = scatter if scatter is not None and lie_on_sphere(rows) else None
         dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
-        sounds = np.inf if known is None else n_sounds(rows, known)
-        return cls(len(rows), dimension, FLOOR * energy, known, penalty, sounds)
+        return cls(len(rows), dimension, FLOOR * energy, known, penalty, rows)
+
+    @cached_property
+    def sounds(self) -> float:
+        """How many rows there would be if no sound came again; looked for when first asked."""
+        if self.rows is None or self.scatter is None:
+            return np.inf
+        return n_sounds(self.rows, self.scatter)
 
     def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
         """Value of a clustering with k speakers and sets of these sizes; lower is better."""

@@ -97,8 +97,10 @@ class LiveCentroids:
             now = self._fit(self._centroids[None], steps=1)
             self._centroids = now.centroids[0]
             self.taken += 1
-            if self.taken % EVERY == 0 and not self._add(now):
-                self._merge(now)
+            if self.taken % EVERY == 0:
+                criterion = self._criterion()
+                if not self._add(now, criterion):
+                    self._merge(now, criterion)
 
     def learn(
         self,
@@ -163,11 +165,11 @@ class LiveCentroids:
             self._rows = np.delete(self._rows, oldest, axis=0)
         self._rows = np.concatenate([self._rows, row[None]])
 
-    def _add(self, now: Fitted) -> bool:
+    def _add(self, now: Fitted, criterion: Criterion) -> bool:
         """See whether there is somebody who was not known: a centroid at one of the windows that
         would take most off what the others leave unexplained.
         """
-        k, criterion = len(self._ids), self._criterion()
+        k = len(self._ids)
         if k >= self.most:
             return False
         new = slice(max(0, len(self._rows) - (self.taken - self._reviewed)), None)
@@ -191,9 +193,9 @@ class LiveCentroids:
         self._bear(tried.centroids[best])
         return True
 
-    def _merge(self, now: Fitted) -> None:
+    def _merge(self, now: Fitted, criterion: Criterion) -> None:
         """See whether one speaker is another one, or a set of others."""
-        k, criterion = len(self._ids), self._criterion()
+        k = len(self._ids)
         if k < 2:
             return
         trials = np.stack([np.delete(self._centroids, j, axis=0) for j in range(k)])

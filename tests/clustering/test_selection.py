@@ -47,7 +47,8 @@ def test_what_is_known_of_the_rows():
     assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, FLOOR, None, 1.0)
     assert Criterion.of(2 * rows[:, :3] + 1, 1.0).dimension == 3
     known = Scatter(0.2, 31.0)
-    assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0, sounds=30.0)
+    assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0)
+    assert Criterion.of(rows, 1.0, known).sounds == 30
     assert Criterion.of(2 * rows, 1.0, known).scatter is None  # it is of unit vectors
 
 
