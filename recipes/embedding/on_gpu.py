@@ -1,0 +1,366 @@
+"""Train f and g for minutes on a GPU that does all of it: sound is cut, mixed and heard there, too.
+
+    python recipes/embedding/on_gpu.py pack VOICES OUT --noise DIR... --rooms DIR
+    python recipes/embedding/on_gpu.py train PACK OUT.safetensors [--minutes 8] [--start MODEL]
+        [--hidden 512] [--dim 256] [--episodes 12] [--rate 1.5e-3] [--device cuda]
+
+The usual training makes its windows on the processor, which keeps a GPU waiting. `pack` writes the
+voices that such a training collected (`WORK/voices`) as Ogg Opus, with noise and rooms, a few tens
+of MB to carry to another machine. `train` makes the same episodes (`EpisodeConfig`) but for three
+things: a speaker is another voice by being played at any speed from 0.8 to 1.25, not by Praat;
+a lossy codec is a limit on the band; GSM is mu-law. It stops by the clock, by which the rate falls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from diarize.audio import SAMPLE_RATE
+from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
+from diarize.features import GAIN, torch_mfcc
+from diarize.mixing.acoustics import noises_of
+from diarize.mixing.channel import TELEPHONE
+from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
+from diarize.training.episodes import Batch, EpisodeConfig, clear_of_middle
+from diarize.training.loop import LoopConfig, Trainer
+from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
+
+RATES = {"speech": 16_000, "noise": 12_000}  # bits a second
+KEPT = 140  # rooms
+BLOCK = 65_536  # samples written at a time
+CANDIDATES = 40  # voices among which an episode chooses those that are alike
+AS_RECORDED = 0.4  # share of an episode's voices that are played at their own speed
+BANDS = (3_500.0, 7_500.0)  # Hz above which a codec keeps nothing
+MU = 255.0
+CHECKPOINT = 60.0  # seconds between two files of weights
+
+
+def pack(voices: Voices, folder: Path, noises: Sequence[np.ndarray], rooms: np.ndarray) -> None:
+    """Write what `train` reads: each speaker at his own speed, noise at half of full scale."""
+    first = np.unique(voices.speakers, return_index=True)[1]  # played as recorded
+    own = voices[np.sort(first[voices.corpora[first] != UNNAMED])]
+    folder.mkdir(parents=True, exist_ok=True)
+    stretches = [np.asarray(own.stretch(v)) for v in range(len(own))]
+    _write(folder, "speech", stretches)
+    _write(folder, "noise", [0.05 * noise for noise in noises])
+    lengths = np.cumsum([0, *map(len, stretches)])
+    corpora = np.unique(own.corpora, return_inverse=True)[1]
+    table = {"starts": lengths[:-1], "ends": lengths[1:], "corpora": corpora}
+    if own.heard is not None:
+        table["heard"] = own.heard.astype(np.float16)
+    np.savez(folder / "table.npz", allow_pickle=False, **table)
+    kept = np.random.default_rng(0).permutation(len(rooms))[:KEPT]
+    np.save(folder / "rooms.npy", rooms[kept].astype(np.float16))
+
+
+def _write(folder: Path, name: str, pieces: Sequence[np.ndarray]) -> None:
+    level = 1 - RATES[name] / 256_000
+    with soundfile.SoundFile(
+        folder / f"{name}.opus", "w", SAMPLE_RATE, 1, "OPUS", format="OGG", compression_level=level
+    ) as file:
+        samples = np.concatenate(pieces)
+        for begin in range(0, len(samples), BLOCK):
+            file.write(samples[begin : begin + BLOCK])
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Who is heard when in the windows of a step; times in samples.
+
+    Attributes:
+        voice: which of the episode's voices each source is, -1: none.
+        begin, end: when it is heard.
+        members: who is active in the middle.
+        alone: windows of one voice.
+    """
+
+    voice: Int64[Tensor, "episodes windows sources"]
+    begin: Float[Tensor, "episodes windows sources"]
+    end: Float[Tensor, "episodes windows sources"]
+    members: Bool[Tensor, "episodes windows speakers"]
+    alone: Bool[Tensor, "episodes windows"]
+
+
+class Episodes:
+    """Makes batches on a device, all windows of a step at once."""
+
+    def __init__(self, folder: Path, config: EpisodeConfig, device: str, seed: int) -> None:
+        self.config, self.device = config, device
+        self.samples = _read(folder / "speech.opus", device)
+        self.noise = _read(folder / "noise.opus", device)
+        self.rooms = torch.from_numpy(np.load(folder / "rooms.npy")).float().to(device)
+        with np.load(folder / "table.npz") as table:
+            columns = {name: torch.from_numpy(table[name]).to(device) for name in table.files}
+        self.starts, self.ends = columns["starts"], columns["ends"]
+        self.corpora = columns["corpora"]
+        self.heard = columns["heard"].float() if "heard" in columns else None
+        self.share = torch.bincount(self.corpora).float().sqrt()
+        self.mfcc = torch_mfcc(device)
+        self.draw = torch.Generator(device).manual_seed(seed)
+        self.lengths = np.random.default_rng([seed, 9])
+        self._spectra: dict[int, Tensor] = {}
+
+    def batch(self) -> Batch:
+        """The windows of the next step."""
+        config = self.config
+        n = round(float(self.lengths.choice(config.seconds)) * SAMPLE_RATE)
+        chosen = self._choose()
+        plans = self._plan(n)
+        audio = self._render(chosen, plans, n)
+        with torch.inference_mode():
+            features = self.mfcc(audio * GAIN).transpose(-1, -2).contiguous()
+        known = torch.ones_like(plans.alone)
+        return Batch(features.clone(), chosen, plans.members, plans.alone, known)
+
+    def _random(self, *shape: int) -> Tensor:
+        return torch.rand(shape, generator=self.draw, device=self.device)
+
+    def _normal(self, *shape: int) -> Tensor:
+        return torch.randn(shape, generator=self.draw, device=self.device)
+
+    def _choose(self) -> Int64[Tensor, "episodes speakers"]:
+        """Choose voices: mostly of one corpus, at times those that resemble one another."""
+        config, count = self.config, self.config.episodes
+        corpus = torch.multinomial(self.share, count, replacement=True, generator=self.draw)
+        within = self._random(count, 1) < config.same_corpus
+        foreign = within & (self.corpora[None] != corpus[:, None])
+        order = self._random(count, len(self.starts)) + 2 * foreign
+        candidates = order.topk(min(CANDIDATES, len(self.starts)), largest=False).indices
+        if self.heard is not None:
+            near = torch.einsum("ekd,ed->ek", self.heard[candidates], self.heard[candidates[:, 0]])
+            near = near - 2 * foreign.gather(1, candidates)
+            alike = self._random(count, 1) < config.alike
+            usual = -torch.arange(near.shape[1], device=self.device).expand_as(near).float()
+            rank = torch.where(alike, near, usual).argsort(dim=1, descending=True)
+            candidates = candidates.gather(1, rank)
+        return candidates[:, : config.speakers]
+
+    def _plan(self, n: int) -> Plans:
+        """The windows of `EpisodeConfig`, as `diarize.training.episodes` plans them."""
+        config, count = self.config, self.config.episodes
+        alone = config.speakers * config.singles
+        several = config.windows - alone
+        drawn = self._random(count, several, config.speakers).argsort(dim=-1)[..., :SOURCES]
+        ends_of = np.cumsum([config.pairs, config.triples, config.starts])
+        drawn[:, : ends_of[0], 2] = -1
+        drawn[:, ends_of[1] :, 2] = -1
+        single = torch.full((alone, SOURCES), -1, device=self.device)
+        single[:, 0] = torch.arange(config.speakers, device=self.device).repeat(config.singles)
+        voice = torch.cat([single.expand(count, -1, -1), drawn], dim=1)
+        begin = torch.full(voice.shape, -float(FADE), device=self.device)
+        end = torch.full(voice.shape, float(n + FADE), device=self.device)
+        start, change = alone + ends_of[1], alone + ends_of[2]
+        clear, half = clear_of_middle(n), n / 2
+        away = clear + self._random(count, config.windows) * (half - clear)
+        instant = half + torch.where(self._random(count, config.windows) < 0.5, -away, away)
+        comes = self._random(count, change - start) < 0.5
+        begin[:, start:change, 1] = torch.where(comes, instant[:, start:change], -float(FADE))
+        end[:, start:change, 1] = torch.where(comes, float(n + FADE), instant[:, start:change])
+        over = instant[:, change:]
+        pause = (self._random(*over.shape) * 0.3 - 0.1) * SAMPLE_RATE
+        early = over < half
+        then = over + pause
+        then = torch.where(early, then.clamp(max=half - clear), then.clamp(min=half + clear))
+        end[:, change:, 0], begin[:, change:, 1] = over, then
+        silent = self._random(*over.shape) < config.unanswered
+        voice[:, change:, 0] = torch.where(silent & early, -1, voice[:, change:, 0])
+        voice[:, change:, 1] = torch.where(silent & ~early, -1, voice[:, change:, 1])
+        active = (voice >= 0) & (begin < half) & (end > half)
+        hot = torch.nn.functional.one_hot(voice.clamp(min=0), config.speakers).bool()
+        members = (hot & active[..., None]).any(dim=2)
+        is_alone = torch.zeros(voice.shape[:2], dtype=torch.bool, device=self.device)
+        is_alone[:, :alone] = True
+        return Plans(voice, begin, end, members, is_alone)
+
+    def _render(self, chosen: Tensor, plans: Plans, n: int) -> Float[Tensor, "b samples"]:
+        acoustics, count = self.config.acoustics, self.config.episodes
+        where = (plans.voice >= 0).nonzero()  # (heard, 3)
+        episode, window, source = where.T
+        local = plans.voice[episode, window, source]
+        speeds = self._speeds(*chosen.shape)
+        sound = self._cut(chosen[episode, local], speeds[episode, local], n)
+        decibels = self._normal(len(sound)).mul(acoustics.gain)
+        decibels = decibels.clamp(-acoustics.gain_limit, acoustics.gain_limit)
+        time_ = torch.arange(n, device=self.device)
+        begin, end = (t[episode, window, source, None] for t in (plans.begin, plans.end))
+        slope = ((time_ - begin) / FADE).clamp(0, 1) * ((end - time_) / FADE).clamp(0, 1)
+        sound = sound * slope * (10 ** (decibels / 20))[:, None]
+        sound = self._in_rooms(sound, where, local)
+        b = count * self.config.windows
+        row = episode * self.config.windows + window
+        audio = torch.zeros(b, n, device=self.device).index_add_(0, row, sound)
+        power = audio.square().mean(dim=1, keepdim=True).sqrt() + 1e-6
+        low, high = acoustics.snr
+        snr = low + (high - low) * self._random(b, 1)
+        noisy = self._random(b, 1) < acoustics.noisy
+        audio = audio + noisy * power * 10 ** (-snr / 20) * self._noises(b, n)
+        audio = self._coded(audio)
+        level = LEVEL[0] + (LEVEL[1] - LEVEL[0]) * self._random(b, 1)
+        power = audio.square().mean(dim=1, keepdim=True).sqrt() + 1e-6
+        return audio * 10 ** (level / 20) / power
+
+    def _speeds(self, *shape: int) -> Tensor:
+        low, high = math.log(min(SPEEDS)), math.log(max(SPEEDS))
+        other = (low + (high - low) * self._random(*shape)).exp()
+        return torch.where(self._random(*shape) < AS_RECORDED, 1.0, other)
+
+    def _cut(self, voice: Tensor, speed: Tensor, n: int) -> Float[Tensor, "heard samples"]:
+        """Stretches of voices, played at a speed: cubic interpolation between samples."""
+        length = self.ends[voice] - self.starts[voice]
+        room = (length - n * speed - 4).clamp(min=0)
+        offset = (self._random(len(voice)) * room).floor()
+        at = offset[:, None] + torch.arange(n, device=self.device) * speed[:, None]
+        whole = at.floor()
+        t = at - whole
+        index = whole.long()
+        start, length = self.starts[voice][:, None], length[:, None]
+        a, b, c, d = (self.samples[start + (index + k) % length].float() for k in range(4))
+        cubic = b + 0.5 * t * (
+            c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a))
+        )  # Catmull-Rom
+        return cubic / FULL_SCALE
+
+    def _in_rooms(self, sound: Tensor, where: Tensor, local: Tensor) -> Tensor:
+        """Each window in a room of its own, or an episode in one where voices keep their places."""
+        acoustics, config = self.config.acoustics, self.config
+        count, windows = config.episodes, config.windows
+        wet = self._random(count, windows) < acoustics.rooms
+        room = (self._random(count, windows) * len(self.rooms)).long()
+        one = self._random(count, 1) < acoustics.one_place
+        wet = torch.where(one, self._random(count, 1) < acoustics.one_place_rooms, wet)
+        room = torch.where(one, room[:, :1], room)
+        places = (self._random(count, config.speakers) * SOURCES).long()
+        episode, window, source = where.T
+        place = torch.where(one[episode, 0], places[episode, local], source)
+        heard = wet[episode, window].nonzero()[:, 0]
+        if not len(heard):
+            return sound
+        n = sound.shape[1]
+        size = 1 << (n + self.rooms.shape[-1] - 1).bit_length()
+        if size not in self._spectra:
+            self._spectra[size] = torch.fft.rfft(self.rooms, size)
+        response = self._spectra[size][room[episode, window][heard], place[heard]]
+        through = torch.fft.irfft(torch.fft.rfft(sound[heard], size) * response, size)
+        return sound.index_copy(0, heard, through[:, :n])
+
+    def _noises(self, b: int, n: int) -> Float[Tensor, "b samples"]:
+        """Recorded noise, or made noise whose spectrum falls by a random slope; of unit power."""
+        begin = (self._random(b, 1) * (len(self.noise) - n)).long()
+        recorded = self.noise[begin + torch.arange(n, device=self.device)].float()
+        frequency = torch.fft.rfftfreq(n, 1 / SAMPLE_RATE, device=self.device).clamp(min=50.0)
+        shape = frequency ** -self._random(b, 1)
+        made = torch.fft.irfft(
+            torch.complex(self._normal(*shape.shape), self._normal(*shape.shape)) * shape, n
+        )
+        noise = torch.where(self._random(b, 1) < 0.3, made, recorded)
+        return noise / noise.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-3)
+
+    def _coded(self, audio: Tensor) -> Tensor:
+        """Some episodes over a telephone, some with a narrower band."""
+        acoustics, count = self.config.acoustics, self.config.episodes
+        coded = self._random(count) < acoustics.coded
+        telephone = self._random(count) < acoustics.telephone
+        lowest = torch.where(telephone, TELEPHONE[0], 0.0)
+        band = BANDS[0] + (BANDS[1] - BANDS[0]) * self._random(count)
+        highest = torch.where(telephone, TELEPHONE[1], band)
+        few = telephone & (self._random(count) < 0.7)
+        rows = coded.repeat_interleave(self.config.windows).nonzero()[:, 0]
+        if not len(rows):  # an FFT of nothing is an error
+            return audio
+        of = rows // self.config.windows
+        n = audio.shape[1]
+        f = torch.fft.rfftfreq(n, 1 / SAMPLE_RATE, device=self.device)
+        keep = ((f - 0.8 * lowest[of, None]) / 100).clamp(0, 1)
+        keep = torch.where(lowest[of, None] > 0, keep, 1.0)
+        keep = keep * ((1.05 * highest[of, None] - f) / 200).clamp(0, 1)
+        sent = torch.fft.irfft(torch.fft.rfft(audio[rows]) * keep, n)
+        peak = 2 * sent.abs().amax(dim=1, keepdim=True).clamp(min=1e-9)
+        law = (sent / peak).abs().mul(MU).log1p() / math.log1p(MU)
+        law = (law * 127).round() / 127
+        quantised = (law * math.log1p(MU)).expm1() / MU * sent.sign() * peak
+        return audio.index_copy(0, rows, torch.where(few[of, None], quantised, sent))
+
+
+def _read(path: Path, device: str) -> Tensor:
+    samples, _ = soundfile.read(path, dtype="int16")
+    return torch.from_numpy(samples).to(device)
+
+
+def train(told: argparse.Namespace) -> None:
+    """Take steps until the time is over."""
+    began = time.monotonic()
+    torch.manual_seed(told.seed)
+    config = EpisodeConfig(episodes=told.episodes)
+    episodes = Episodes(told.pack, config, told.device, told.seed)
+    start = None if told.start is None else load_model(told.start)
+    sizes = EmbeddingConfig(dim=told.dim, hidden=told.hidden)
+    model = CompositionalEmbedding(sizes if start is None else start.config)
+    trainer = Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device)
+    if start is None:
+        model.encode.measure([episodes.batch().features for _ in range(3)])
+    else:
+        trainer.begin_with(start.float())
+    ready, shown, losses = time.monotonic(), 0.0, []
+    print(f"ready after {ready - began:.0f} s", flush=True)
+    while trainer.over < 1:
+        trainer.over = (time.monotonic() - ready) / (60 * told.minutes)
+        losses.append(trainer.advance(episodes.batch())["windows"])
+        if time.monotonic() - ready >= shown + CHECKPOINT or trainer.over >= 1:
+            shown = time.monotonic() - ready
+            print(f"{shown:5.0f} s {trainer.step:6d} steps {np.mean(losses):.4f}", flush=True)
+            losses = []
+            save_model(trainer.finished(), told.out)
+
+
+class Timed(Trainer):
+    """The rate rises for `warmup` steps and falls over the last three fifths of the time."""
+
+    over = 0.0
+
+    def rate(self, step: int) -> float:
+        """By the clock."""
+        up = min(1.0, (step + 1) / max(1, self.config.warmup))
+        return self.config.rate * up * max(0.0, min(1.0, (1 - self.over) / 0.6))
+
+
+def main() -> None:
+    """Do what is told."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    packing = commands.add_parser("pack")
+    packing.add_argument("voices", type=Path)
+    packing.add_argument("out", type=Path)
+    packing.add_argument("--noise", type=Path, nargs="*", default=[])
+    packing.add_argument("--rooms", type=Path)
+    packing.add_argument("--seed", type=int, default=0)
+    training = commands.add_parser("train")
+    training.add_argument("pack", type=Path)
+    training.add_argument("out", type=Path)
+    training.add_argument("--start")
+    training.add_argument("--device", default="cuda")
+    training.add_argument("--minutes", type=float, default=8.0)
+    training.add_argument("--rate", type=float, default=1.5e-3)
+    sizes = (("hidden", 512), ("dim", 256), ("episodes", 12), ("warmup", 300), ("seed", 0))
+    for name, value in sizes:
+        training.add_argument(f"--{name}", type=int, default=value)
+    told = parser.parse_args()
+    if told.command == "train":
+        train(told)
+    else:
+        rooms = training_rooms(told.rooms, told.seed)
+        pack(Voices.load(told.voices), told.out, noises_of(told.noise), rooms)
+
+
+if __name__ == "__main__":
+    main()
