@@ -19,6 +19,11 @@ export OMP_WAIT_POLICY=passive # as the command line has it: threads that spin s
 commit=$(git rev-parse --short HEAD)
 mkdir -p "$work" "$here/tables"
 all=$(cd "$work" && pwd)
+if [ -d "$data" ] && ! $dry_run; then # people who have two names must not be told apart
+  people=$({ realpath "$data"; cat "$here/steps/people.tsv"; } | git hash-object --stdin | cut -c 1-10)
+  python "$here/steps/people.py" view "$data" "$all/$people/data"
+  data=$all/$people/data
+fi
 
 resting() { # PATHS COMMAND: names the code that a recipe rests on, by its content; nothing where it is not as committed
   local paths=$1

@@ -23,7 +23,9 @@ from diarize.training.rendering import FADE, SOURCES, Acoustics, Renderer, Sourc
 # A change closer than this to the middle of a window, or a fifth of a shorter one, leaves its label
 # in doubt: none is put there.
 CLEAR_OF_MIDDLE = 0.15  # seconds
-TOO_ALIKE = 0.8  # cosine from which on two recordings without names may be one speaker's
+# Cosines from which on two recordings without names, and two speakers with names of their own, may
+# be one person's: some answer a survey twice. (Halves of one speaker's speech: 0.91 to 0.97.)
+TOO_ALIKE, ONE_PERSON = 0.8, 0.93
 CANDIDATES = 200  # voices among which an episode chooses
 
 
@@ -153,14 +155,16 @@ class EpisodeMaker(torch.utils.data.Dataset[Batch]):
             if rng.random() < config.alike:
                 near = np.argsort(-likeness[0], kind="stable")
                 candidates, likeness = candidates[near], likeness[np.ix_(near, near)]
-        unnamed = voices.corpora[candidates] == UNNAMED
-        kept: list[int] = []
-        for row, candidate in enumerate(candidates):
-            another = (voices.speakers[candidates[kept]] != voices.speakers[candidate]).all()
-            if another and not (unnamed[row] and (likeness[row, kept] > TOO_ALIKE).any()):
-                kept.append(row)
-            if len(kept) == config.speakers:
-                return candidates[kept]
+        limit = np.where(voices.corpora[candidates] == UNNAMED, TOO_ALIKE, ONE_PERSON)
+        same = voices.speakers[candidates][:, None] == voices.speakers[candidates]
+        # Weights that tell nobody apart must not leave nobody to choose.
+        for one_person in (same | (likeness > limit[:, None]), same):
+            kept: list[int] = []
+            for row in range(len(candidates)):
+                if not one_person[row, kept].any():
+                    kept.append(row)
+                if len(kept) == config.speakers:
+                    return candidates[kept]
         raise InputError(f"the speech holds fewer than {config.speakers} different voices")
 
     def _features(self, audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b ..."]:

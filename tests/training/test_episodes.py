@@ -68,6 +68,19 @@ def test_too_few_voices_are_refused(hums):
         maker[0]
 
 
+def test_speakers_who_sound_like_one_person_do_not_meet(hums):
+    heard = hums.heard.copy()
+    heard[1] = heard[0]  # of one corpus
+    twins = replace(hums, heard=heard)
+    for config in (CONFIG, replace(CONFIG, alike=1.0)):
+        maker = EpisodeMaker(twins, [], config, seed=0)
+        for rng in map(np.random.default_rng, range(40)):
+            assert len({0, 1} & set(maker._choose(rng).tolist())) < 2
+    nobody_apart = replace(hums, heard=np.ones_like(heard) / 4)
+    chosen = EpisodeMaker(nobody_apart, [], CONFIG, seed=0)[0].voices
+    assert all(len(set(episode)) == CONFIG.speakers for episode in chosen.tolist())
+
+
 def test_labelled_windows_are_cut_from_the_beginning_and_others_from_the_rest(hums):
     config = replace(CONFIG, labelled=0.25, seconds=(0.6,), acoustics=QUIET)
     maker = EpisodeMaker(hums, [], config, seed=1)

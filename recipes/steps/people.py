@@ -1,0 +1,138 @@
+"""Speakers of the speech folders who are one person under several names.
+
+    PYTHONPATH=recipes python recipes/steps/people.py find SPEECH... --encoders MODEL MODEL
+    PYTHONPATH=recipes python recipes/steps/people.py view DATA OUT
+
+`find` prints the pairs of speakers of one corpus whose voices lie as near to each other, by all of
+the encoders, as the two halves of what one speaker says; `people.tsv` beside this file says who is
+one person by that. `view` makes a folder of links to what DATA has, in which the tables of speech
+folders name persons: nobody is two speakers, and whom `train` has is in no other split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from steps.markdown import print_table
+
+from diarize.mixing.speech import TABLE, utterances_of
+
+if TYPE_CHECKING:
+    from diarize.embedding import SpeakerEncoder
+    from diarize.mixing.voices import Voices
+
+PEOPLE = Path(__file__).with_name("people.tsv")
+AS_NEAR = 0.93  # cosine; of the halves of one speaker's speech the median is 0.91 to 0.96
+FIRST = "train"  # the split in which a person stays
+
+
+def find(folders: Sequence[Path], encoders: Sequence[str]) -> None:
+    """Print who sounds like one person."""
+    from diarize.embedding import load_encoder
+    from diarize.mixing.voices import collect_voices
+
+    voices = collect_voices(utterances_of(folders), speeds=(1.0,))
+    middle = (voices.starts + voices.ends) // 2
+    halves = replace(voices, ends=middle), replace(voices, starts=middle)
+    models = [load_encoder(name) for name in encoders]
+    heard = np.stack([_heard(model, voices) for model in models])
+    own = np.stack([np.prod([_heard(model, half) for half in halves], axis=0) for model in models])
+    cosines = np.einsum("mip,mjp->mij", heard, heard)
+    same_corpus = voices.corpora[:, None] == voices.corpora
+    near = np.triu(same_corpus & (cosines.min(axis=0) >= AS_NEAR), 1)
+    rows = sorted(np.argwhere(near).tolist(), key=lambda pair: -cosines[:, pair[0], pair[1]].min())
+    print_table(
+        ("speaker", "another", *encoders),
+        ((voices.speakers[i], voices.speakers[j], *_figures(cosines[:, i, j])) for i, j in rows),
+    )
+    print()
+    print_table(
+        ("halves of one speaker, median", *encoders),
+        (
+            (corpus, *_figures(np.median(own.sum(axis=2)[:, voices.corpora == corpus], axis=1)))
+            for corpus in np.unique(voices.corpora)
+        ),
+    )
+
+
+def _heard(model: SpeakerEncoder, voices: Voices) -> np.ndarray:
+    """Where a model hears all that each voice says: a unit vector, or zero where that is short."""
+    from diarize.training.knowledge import speaker_vectors
+
+    window = model.knowledge.window
+    rows = [speaker_vectors(model, voices, v, window, sys.maxsize) for v in range(len(voices))]
+    total = np.stack([own.sum(axis=0) for own in rows])
+    unit: np.ndarray = total / np.linalg.norm(total, axis=1, keepdims=True).clip(1e-9)
+    return unit
+
+
+def _figures(cosines: np.ndarray) -> list[str]:
+    return [f"{cosine:.3f}" for cosine in cosines]
+
+
+def people() -> dict[str, str]:
+    """The person that each speaker of several names is."""
+    with PEOPLE.open(encoding="utf-8", newline="") as lines:
+        return {row["speaker"]: row["person"] for row in csv.DictReader(lines, delimiter="\t")}
+
+
+def view(data: Path, out: Path) -> None:
+    """Make the folder of links, or add what it lacks."""
+    out.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(data.iterdir()):
+        link = out / entry.name
+        if link.exists():
+            continue
+        if (entry / TABLE).is_file():
+            part = link.with_name(f".{entry.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            _write_table(entry / TABLE, part / TABLE)
+            part.rename(link)
+        else:
+            link.symlink_to(entry.resolve())
+
+
+def _write_table(table: Path, out: Path) -> None:
+    """A table with paths that hold anywhere, and persons for speakers."""
+    known = people()
+    with table.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t"))
+    for row in rows:
+        row["path"] = str((table.parent / row["path"]).resolve())
+        row["speaker"] = known.get(row["speaker"], row["speaker"])
+    first = {row["speaker"] for row in rows if row["split"] == FIRST}
+    kept = [row for row in rows if row["split"] == FIRST or row["speaker"] not in first]
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], delimiter="\t", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+
+
+def main() -> None:
+    """Do what is told."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    finding = commands.add_parser("find")
+    finding.add_argument("speech", type=Path, nargs="+")
+    finding.add_argument("--encoders", nargs="+", required=True)
+    viewing = commands.add_parser("view")
+    viewing.add_argument("data", type=Path)
+    viewing.add_argument("out", type=Path)
+    told = parser.parse_args()
+    if told.command == "find":
+        find(told.speech, told.encoders)
+    else:
+        view(told.data, told.out)
+
+
+if __name__ == "__main__":
+    main()
