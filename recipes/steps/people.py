@@ -43,9 +43,8 @@ def find(folders: Sequence[Path], encoders: Sequence[str]) -> None:
     middle = (voices.starts + voices.ends) // 2
     halves = replace(voices, ends=middle), replace(voices, starts=middle)
     models = [load_encoder(name) for name in encoders]
-    heard = np.stack([_heard(model, voices) for model in models])
-    own = np.stack([np.prod([_heard(model, half) for half in halves], axis=0) for model in models])
-    cosines = np.einsum("mip,mjp->mij", heard, heard)
+    own = np.stack([(_heard(m, halves[0]) * _heard(m, halves[1])).sum(axis=1) for m in models])
+    cosines = np.stack([heard @ heard.T for heard in (_heard(m, voices) for m in models)])
     same_corpus = voices.corpora[:, None] == voices.corpora
     near = np.triu(same_corpus & (cosines.min(axis=0) >= AS_NEAR), 1)
     rows = sorted(np.argwhere(near).tolist(), key=lambda pair: -cosines[:, pair[0], pair[1]].min())
@@ -57,7 +56,7 @@ def find(folders: Sequence[Path], encoders: Sequence[str]) -> None:
     print_table(
         ("halves of one speaker, median", *encoders),
         (
-            (corpus, *_figures(np.median(own.sum(axis=2)[:, voices.corpora == corpus], axis=1)))
+            (corpus, *_figures(np.median(own[:, voices.corpora == corpus], axis=1)))
             for corpus in np.unique(voices.corpora)
         ),
     )
