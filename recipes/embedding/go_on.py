@@ -98,8 +98,8 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[Batch]:
                 frames = batch.features.shape[1]
                 if rng.random() < CUT and frames > SHORTEST:
                     kept = max(SHORTEST, int(frames * rng.uniform(0.5, 1)))
-                    begin = (frames - kept) // 2 + rng.integers(-JITTER, JITTER + 1)
-                    begin = int(np.clip(begin, 0, frames - kept))
+                    about = (frames - kept) // 2 + int(rng.integers(-JITTER, JITTER + 1))
+                    begin = min(max(about, 0), frames - kept)
                     batch = replace(batch, features=batch.features[:, begin : begin + kept])
                 yield batch
 
