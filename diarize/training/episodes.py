@@ -112,6 +112,7 @@ class EpisodeMaker(torch.utils.data.Dataset[Batch]):
         rooms: Float[np.ndarray, "rooms places taps"] | None = None,
     ) -> None:
         self.voices, self.config, self.seed = voices, config, seed
+        self.speaker = np.unique(voices.speakers, return_inverse=True)[1]  # of each voice
         self.renderer = Renderer(voices, noises, config.acoustics, config.labelled, seed, rooms)
 
     def __getitem__(self, step: int) -> Batch:
@@ -156,7 +157,7 @@ class EpisodeMaker(torch.utils.data.Dataset[Batch]):
                 near = np.argsort(-likeness[0], kind="stable")
                 candidates, likeness = candidates[near], likeness[np.ix_(near, near)]
         limit = np.where(voices.corpora[candidates] == UNNAMED, TOO_ALIKE, ONE_PERSON)
-        same = voices.speakers[candidates][:, None] == voices.speakers[candidates]
+        same = self.speaker[candidates][:, None] == self.speaker[candidates]
         # Weights that tell nobody apart must not leave nobody to choose.
         for one_person in (same | (likeness > limit[:, None]), same):
             kept: list[int] = []

@@ -56,11 +56,12 @@ def heard_voices(
     model: SpeakerEncoder,
     voices: Voices,
     hook: Callable[[str, float, float], None] | None = None,
+    most: int = FEW_WINDOWS,
 ) -> Float32[np.ndarray, "voices p"]:
-    """Where a model hears each voice: a unit vector, or zero for one that is too short."""
+    """Where a model hears each voice, in `most` windows: a unit vector, zero for one too short."""
     heard = np.zeros((len(voices), model.dim), np.float32)
     for voice in range(len(voices)):
-        total = speaker_vectors(model, voices, voice, model.knowledge.window, FEW_WINDOWS).sum(0)
+        total = speaker_vectors(model, voices, voice, model.knowledge.window, most).sum(0)
         heard[voice] = total / max(np.linalg.norm(total), 1e-9)
         if hook and voice % 100 == 0:
             hook("likeness", voice + 1, len(voices))

@@ -1,17 +1,17 @@
 """Go on with one branch of f, on batches that were rendered before, as `RESULTS.md` tells.
 
     python recipes/embedding/go_on.py render VOICES BATCHES FILES --noise DIR... --rooms DIR
-    python recipes/embedding/go_on.py train VOICES BATCHES START.safetensors OUT.safetensors STEPS
+    python recipes/embedding/go_on.py train BATCHES START.safetensors OUT STEPS
 
 `render` writes files of 100 batches, every second file with episodes that mostly have no place in
 common; several may be read again by several branches. `train` takes the files in random order, cuts
-three of five batches to a part around the middle, and goes on where it stopped (`OUT.checkpoint`).
+three of five batches to a part around the middle, and goes on where it stopped; the folder OUT gets
+a checkpoint and `model.safetensors`.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diarize.embedding import load_model, save_model
+from diarize.embedding import CompositionalEmbedding, load_model, save_model
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.voices import Voices
-from diarize.training.episodes import ONE_PERSON, Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.loop import LARGEST_SCALE, TRAINED_SCALE, LoopConfig, Trainer
-from diarize.training.losses import reference_rounds, set_softmax
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.rendering import Acoustics, training_rooms
+from diarize.training.steps import take_steps
 
 BATCHES = 100  # in a file
 USUAL = Acoustics(coded=0.12, telephone=0.7)
@@ -44,7 +44,10 @@ class Muon(torch.optim.AdamW):
         groups = self.param_groups
         for group in (g for g in groups if g.get("muon")):
             for p in group["params"]:
-                momentum = self.state[p].setdefault("momentum", torch.zeros_like(p))
+                state = self.state[p]
+                if not state:  # AdamW looks for a step when its state is loaded
+                    state |= {"momentum": torch.zeros_like(p), "step": torch.tensor(0.0)}
+                momentum = state["momentum"]
                 momentum.mul_(0.95).add_(p.grad)
                 gates = len(p) // 4 if len(p) % 1024 == 0 else len(p)  # of an LSTM, each by itself
                 update = orthogonal((p.grad + 0.95 * momentum).unflatten(0, (-1, gates)))
@@ -92,7 +95,7 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[Batch]:
     """All batches again and again, in an order of their own each time."""
     while True:
         for path in rng.permutation(sorted(folder.glob("*.pt"))).tolist():
-            made = torch.load(path)
+            made = torch.load(path, weights_only=True)
             for number in rng.permutation(len(made)):
                 batch = Batch(**{**made[number], "features": made[number]["features"].float()})
                 frames = batch.features.shape[1]
@@ -104,69 +107,38 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[Batch]:
                 yield batch
 
 
-class Branch(Trainer):
-    """Does not ask for whom of two voices that sound like one person a window is."""
-
-    heard: Tensor
-
-    def losses(self, batch: Batch, vectors: Tensor) -> dict[str, Tensor]:
-        """The usual loss, of the other windows."""
-        scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
-        cosines = self.heard[batch.voices] @ self.heard[batch.voices].mT
-        twin = (cosines - torch.eye(cosines.shape[-1])).amax(dim=2) > ONE_PERSON
-        sure = batch.known & ~(batch.members & twin[:, None]).any(dim=2)
-        parts = []
-        for rows in reference_rounds(batch.members, batch.alone, batch.known):
-            asked = sure.clone()
-            asked[:, rows] = False
-            parts.append(
-                set_softmax(
-                    self.model.compose, vectors[:, rows], vectors, batch.members, scale, 3, asked
-                )
-            )
-        return {"windows": torch.stack(parts).mean()}
-
-
 def train(told: argparse.Namespace) -> None:
     """Take the steps that are left."""
-    model = load_model(told.start).requires_grad_(True)
-    config = LoopConfig(told.steps, RATE, warmup=200, cooldown=round(0.8 * told.steps))
-    branch = Branch(model, config)
-    heard = Voices.load(told.voices).heard
-    assert heard is not None, "voices that nothing has heard"
-    branch.heard = torch.from_numpy(heard)
-    matrices = [p for name, p in model.encode.named_parameters() if _moves_faster(name)]
-    others = [p for name, p in model.encode.named_parameters() if not _moves_faster(name)]
+    start = load_model(told.start)
+    model = CompositionalEmbedding(start.config)
+    cooldown = round(0.8 * told.steps)
+    config = LoopConfig(told.steps, RATE, warmup=200, cooldown=cooldown, every=500)
+    trainer = Trainer(model, config)
+    trainer.begin_with(start)
+    named = list(model.encode.named_parameters())
+    others = [p for name, p in named if not _moves_faster(name)]
     groups = [
-        {"params": [*others, branch.log_scale], "factor": 1.0},
+        {"params": [*others, trainer.log_scale], "factor": 1.0},
         {"params": list(model.compose.parameters()), "factor": config.g_rate},
-        {"params": matrices, "factor": FASTER, "muon": True},
+        {"params": [p for name, p in named if _moves_faster(name)], "factor": FASTER, "muon": True},
     ]
-    branch.optimiser = Muon(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=1e-4)
-    checkpoint = told.out.with_suffix(".checkpoint")
+    trainer.optimiser = Muon(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=1e-4)
+    told.out.mkdir(parents=True, exist_ok=True)
+    checkpoint = told.out / "checkpoint.safetensors"
     if checkpoint.exists():
-        state = torch.load(checkpoint)
-        model.load_state_dict(state["model"])
-        for own in state["optimiser"]["state"].values():
-            own.setdefault("step", torch.tensor(0.0))  # AdamW looks for it
-        branch.optimiser.load_state_dict(state["optimiser"])
-        branch.step = state["step"]
-    with torch.no_grad():
-        branch.log_scale.fill_(state["scale"] if branch.step else math.log(TRAINED_SCALE))
-    rng = np.random.default_rng([told.seed, branch.step])
-    losses: list[float] = []
-    for batch in batches(told.batches, rng):
-        if branch.step >= told.steps:
-            break
-        losses.append(branch.advance(batch)["windows"])
-        if branch.step % 500 == 0 or branch.step == told.steps:
-            print(branch.step, f"{np.mean(losses):.4f}", flush=True)
-            losses = []
-            state = {"model": model.state_dict(), "optimiser": branch.optimiser.state_dict()}
-            state |= {"step": branch.step, "scale": float(branch.log_scale.detach())}
-            torch.save(state, checkpoint.with_suffix(".part"))
-            checkpoint.with_suffix(".part").rename(checkpoint)
-    save_model(branch.finished(), told.out)
+        trainer.load(checkpoint)
+    left = range(trainer.step, told.steps)
+    rng = np.random.default_rng([told.seed, trainer.step])
+    take_steps(
+        trainer,
+        zip(left, batches(told.batches, rng), strict=False),
+        trainer.advance,
+        dict,  # nothing is judged: the last weights are kept
+        told.out,
+        last=told.steps,
+        report=lambda step, parts, *_: print(step, f"{parts['windows']:.4f}", flush=True),
+    )
+    save_model(trainer.finished(), told.out / "model.safetensors")
 
 
 def _moves_faster(name: str) -> bool:
@@ -177,20 +149,21 @@ def main() -> None:
     """Do what is told."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, do in (("render", render), ("train", train)):
-        command = commands.add_parser(name)
-        command.set_defaults(do=do)
-        command.add_argument("voices", type=Path)
-        command.add_argument("batches", type=Path)
+    rendering = commands.add_parser("render")
+    rendering.set_defaults(do=render)
+    rendering.add_argument("voices", type=Path)
+    rendering.add_argument("batches", type=Path)
+    rendering.add_argument("files", type=int)
+    rendering.add_argument("--noise", type=Path, nargs="*", default=[])
+    rendering.add_argument("--rooms", type=Path)
+    training = commands.add_parser("train")
+    training.set_defaults(do=train)
+    training.add_argument("batches", type=Path)
+    training.add_argument("start")
+    training.add_argument("out", type=Path)
+    training.add_argument("steps", type=int)
+    for command in (rendering, training):
         command.add_argument("--seed", type=int, default=0)
-        if name == "render":
-            command.add_argument("files", type=int)
-            command.add_argument("--noise", type=Path, nargs="*", default=[])
-            command.add_argument("--rooms", type=Path)
-        else:
-            command.add_argument("start")
-            command.add_argument("out", type=Path)
-            command.add_argument("steps", type=int)
     told = parser.parse_args()
     torch.set_num_threads(1)
     told.do(told)

@@ -30,7 +30,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
 from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
-from diarize.mixing.channel import TELEPHONE
+from diarize.mixing.channel import BLOCK, TELEPHONE
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
 from diarize.training.episodes import Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
@@ -38,7 +38,6 @@ from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
 
 RATES = {"speech": 16_000, "noise": 12_000}  # bits a second
 KEPT = 140  # rooms
-BLOCK = 65_536  # samples written at a time
 CANDIDATES = 40  # voices among which an episode chooses those that are alike
 AS_RECORDED = 0.4  # share of an episode's voices that are played at their own speed
 BANDS = (3_500.0, 7_500.0)  # Hz above which a codec keeps nothing
@@ -310,7 +309,7 @@ def train(told: argparse.Namespace) -> None:
     if start is None:
         model.encode.measure([episodes.batch().features for _ in range(3)])
     else:
-        trainer.begin_with(start.float())
+        trainer.begin_with(start)
     ready, shown, losses = time.monotonic(), 0.0, []
     print(f"ready after {ready - began:.0f} s", flush=True)
     while trainer.over < 1:

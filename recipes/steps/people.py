@@ -18,16 +18,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from steps.markdown import print_table
 
 from diarize.mixing.speech import TABLE, utterances_of
-
-if TYPE_CHECKING:
-    from diarize.embedding import SpeakerEncoder
-    from diarize.mixing.voices import Voices
 
 PEOPLE = Path(__file__).with_name("people.tsv")
 AS_NEAR = 0.93  # cosine; of the halves of one speaker's speech the median is 0.91 to 0.96
@@ -38,13 +33,17 @@ def find(folders: Sequence[Path], encoders: Sequence[str]) -> None:
     """Print who sounds like one person."""
     from diarize.embedding import load_encoder
     from diarize.mixing.voices import collect_voices
+    from diarize.training.knowledge import heard_voices
 
     voices = collect_voices(utterances_of(folders), speeds=(1.0,))
     middle = (voices.starts + voices.ends) // 2
     halves = replace(voices, ends=middle), replace(voices, starts=middle)
-    models = [load_encoder(name) for name in encoders]
-    own = np.stack([(_heard(m, halves[0]) * _heard(m, halves[1])).sum(axis=1) for m in models])
-    cosines = np.stack([heard @ heard.T for heard in (_heard(m, voices) for m in models)])
+    of_halves, of_pairs = [], []
+    for model in map(load_encoder, encoders):
+        whole, first, second = (heard_voices(model, v, most=sys.maxsize) for v in (voices, *halves))
+        of_halves.append((first * second).sum(axis=1))
+        of_pairs.append(whole @ whole.T)
+    own, cosines = np.stack(of_halves), np.stack(of_pairs)
     same_corpus = voices.corpora[:, None] == voices.corpora
     near = np.triu(same_corpus & (cosines.min(axis=0) >= AS_NEAR), 1)
     rows = sorted(np.argwhere(near).tolist(), key=lambda pair: -cosines[:, pair[0], pair[1]].min())
@@ -60,17 +59,6 @@ def find(folders: Sequence[Path], encoders: Sequence[str]) -> None:
             for corpus in np.unique(voices.corpora)
         ),
     )
-
-
-def _heard(model: SpeakerEncoder, voices: Voices) -> np.ndarray:
-    """Where a model hears all that each voice says: a unit vector, or zero where that is short."""
-    from diarize.training.knowledge import speaker_vectors
-
-    window = model.knowledge.window
-    rows = [speaker_vectors(model, voices, v, window, sys.maxsize) for v in range(len(voices))]
-    total = np.stack([own.sum(axis=0) for own in rows])
-    unit: np.ndarray = total / np.linalg.norm(total, axis=1, keepdims=True).clip(1e-9)
-    return unit
 
 
 def _figures(cosines: np.ndarray) -> list[str]:
@@ -108,8 +96,8 @@ def _write_table(table: Path, out: Path) -> None:
     for row in rows:
         row["path"] = str((table.parent / row["path"]).resolve())
         row["speaker"] = known.get(row["speaker"], row["speaker"])
-    first = {row["speaker"] for row in rows if row["split"] == FIRST}
-    kept = [row for row in rows if row["split"] == FIRST or row["speaker"] not in first]
+    first = {row["speaker"] for row in rows if row.get("split") == FIRST}
+    kept = [row for row in rows if row.get("split") == FIRST or row["speaker"] not in first]
     with out.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0], delimiter="\t", lineterminator="\n")
         writer.writeheader()
