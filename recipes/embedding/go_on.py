@@ -97,14 +97,31 @@ def batches(folder: Path, rng: np.random.Generator) -> Iterator[Batch]:
         for path in rng.permutation(sorted(folder.glob("*.pt"))).tolist():
             made = torch.load(path, weights_only=True)
             for number in rng.permutation(len(made)):
-                batch = Batch(**{**made[number], "features": made[number]["features"].float()})
-                frames = batch.features.shape[1]
-                if rng.random() < CUT and frames > SHORTEST:
-                    kept = max(SHORTEST, int(frames * rng.uniform(0.5, 1)))
-                    about = (frames - kept) // 2 + int(rng.integers(-JITTER, JITTER + 1))
-                    begin = min(max(about, 0), frames - kept)
-                    batch = replace(batch, features=batch.features[:, begin : begin + kept])
-                yield batch
+                features = made[number]["features"].float()
+                yield cropped(Batch(**{**made[number], "features": features}), rng)
+
+
+def cropped(batch: Batch, rng: np.random.Generator) -> Batch:
+    """Cut some batches to a part around the middle."""
+    frames = batch.features.shape[1]
+    if rng.random() >= CUT or frames <= SHORTEST:
+        return batch
+    kept = max(SHORTEST, int(frames * rng.uniform(0.5, 1)))
+    about = (frames - kept) // 2 + int(rng.integers(-JITTER, JITTER + 1))
+    begin = min(max(about, 0), frames - kept)
+    return replace(batch, features=batch.features[:, begin : begin + kept])
+
+
+def faster_matrices(trainer: Trainer) -> None:
+    """Have the matrices of a trainer's model moved by Muon."""
+    named = list(trainer.model.encode.named_parameters())
+    others = [p for name, p in named if not _moves_faster(name)]
+    groups = [
+        {"params": [*others, trainer.log_scale], "factor": 1.0},
+        {"params": list(trainer.model.compose.parameters()), "factor": trainer.config.g_rate},
+        {"params": [p for name, p in named if _moves_faster(name)], "factor": FASTER, "muon": True},
+    ]
+    trainer.optimiser = Muon(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=1e-4)
 
 
 def train(told: argparse.Namespace) -> None:
@@ -115,14 +132,7 @@ def train(told: argparse.Namespace) -> None:
     config = LoopConfig(told.steps, RATE, warmup=200, cooldown=cooldown, every=500)
     trainer = Trainer(model, config)
     trainer.begin_with(start)
-    named = list(model.encode.named_parameters())
-    others = [p for name, p in named if not _moves_faster(name)]
-    groups = [
-        {"params": [*others, trainer.log_scale], "factor": 1.0},
-        {"params": list(model.compose.parameters()), "factor": config.g_rate},
-        {"params": [p for name, p in named if _moves_faster(name)], "factor": FASTER, "muon": True},
-    ]
-    trainer.optimiser = Muon(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=1e-4)
+    faster_matrices(trainer)
     told.out.mkdir(parents=True, exist_ok=True)
     checkpoint = told.out / "checkpoint.safetensors"
     if checkpoint.exists():

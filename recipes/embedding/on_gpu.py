@@ -1,12 +1,14 @@
 """Train f and g for minutes on a GPU that does all of it: sound is cut, mixed and heard there, too.
 
-    python recipes/embedding/on_gpu.py pack VOICES OUT --noise DIR... --rooms DIR
-    python recipes/embedding/on_gpu.py train PACK OUT.safetensors [--minutes 8] [--start MODEL]
-        [--hidden 512] [--dim 256] [--episodes 12] [--rate 1.5e-3] [--device cuda]
+    python recipes/embedding/on_gpu.py pack VOICES OUT --noise DIR... --rooms DIR [--train VOICES]
+    python recipes/embedding/on_gpu.py train PACK OUT MODEL... [--minutes 5] [--all]
+        [--episodes 24] [--rate 1e-3] [--device cuda]
 
 The usual training makes its windows on the processor, which keeps a GPU waiting. `pack` writes the
 voices that such a training collected (`WORK/voices`) as Ogg Opus, with noise and rooms, a few tens
-of MB to carry to another machine. `train` makes the same episodes (`EpisodeConfig`) but for three
+of MB to carry to another machine; of the speakers of all splits it marks those of `train`. `train`
+goes on with models side by side, each by itself, on the same windows, as `go_on.py` does with one,
+and writes them to OUT under their names. The episodes are the same (`EpisodeConfig`) but for three
 things: a speaker is another voice by being played at any speed from 0.8 to 1.25, not by Praat;
 a lossy codec is a limit on the band; GSM is mu-law. It stops by the clock, by which the rate falls.
 """
@@ -17,27 +19,28 @@ import argparse
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import torch
+from go_on import RATE, USUAL, cropped, faster_matrices
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
+from diarize.embedding import CompositionalEmbedding, load_model, save_model
 from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.channel import BLOCK, TELEPHONE
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
-from diarize.training.episodes import Batch, EpisodeConfig, clear_of_middle
+from diarize.training.episodes import ONE_PERSON, Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
 
 RATES = {"speech": 16_000, "noise": 12_000}  # bits a second
-KEPT = 140  # rooms
+KEPT = 80  # rooms
 CANDIDATES = 40  # voices among which an episode chooses those that are alike
 AS_RECORDED = 0.4  # share of an episode's voices that are played at their own speed
 BANDS = (3_500.0, 7_500.0)  # Hz above which a codec keeps nothing
@@ -45,7 +48,13 @@ MU = 255.0
 CHECKPOINT = 60.0  # seconds between two files of weights
 
 
-def pack(voices: Voices, folder: Path, noises: Sequence[np.ndarray], rooms: np.ndarray) -> None:
+def pack(
+    voices: Voices,
+    folder: Path,
+    noises: Sequence[np.ndarray],
+    rooms: np.ndarray,
+    train: Sequence[str] | None = None,
+) -> None:
     """Write what `train` reads: each speaker at his own speed, noise at half of full scale."""
     first = np.unique(voices.speakers, return_index=True)[1]  # played as recorded
     own = voices[np.sort(first[voices.corpora[first] != UNNAMED])]
@@ -56,6 +65,7 @@ def pack(voices: Voices, folder: Path, noises: Sequence[np.ndarray], rooms: np.n
     lengths = np.cumsum([0, *map(len, stretches)])
     corpora = np.unique(own.corpora, return_inverse=True)[1]
     table = {"starts": lengths[:-1], "ends": lengths[1:], "corpora": corpora}
+    table["train"] = np.isin(own.speakers, own.speakers if train is None else train)
     if own.heard is not None:
         table["heard"] = own.heard.astype(np.float16)
     np.savez(folder / "table.npz", allow_pickle=False, **table)
@@ -94,13 +104,16 @@ class Plans:
 class Episodes:
     """Makes batches on a device, all windows of a step at once."""
 
-    def __init__(self, folder: Path, config: EpisodeConfig, device: str, seed: int) -> None:
+    def __init__(
+        self, folder: Path, config: EpisodeConfig, device: str, seed: int, of_all: bool = True
+    ) -> None:
         self.config, self.device = config, device
         self.samples = _read(folder / "speech.opus", device)
         self.noise = _read(folder / "noise.opus", device)
         self.rooms = torch.from_numpy(np.load(folder / "rooms.npy")).float().to(device)
         with np.load(folder / "table.npz") as table:
-            columns = {name: torch.from_numpy(table[name]).to(device) for name in table.files}
+            chosen = table["train"] | of_all
+            columns = {k: torch.from_numpy(table[k][chosen]).to(device) for k in table.files}
         self.starts, self.ends = columns["starts"], columns["ends"]
         self.corpora = columns["corpora"]
         self.heard = columns["heard"].float() if "heard" in columns else None
@@ -143,7 +156,23 @@ class Episodes:
             usual = -torch.arange(near.shape[1], device=self.device).expand_as(near).float()
             rank = torch.where(alike, near, usual).argsort(dim=1, descending=True)
             candidates = candidates.gather(1, rank)
-        return candidates[:, : config.speakers]
+        return self._of_several_persons(candidates)
+
+    def _of_several_persons(self, candidates: Tensor) -> Int64[Tensor, "episodes speakers"]:
+        """Take the first candidates of whom no two may be one person."""
+        count, several = candidates.shape
+        rows = torch.arange(several, device=self.device)
+        same = (rows == rows[:, None]).expand(count, -1, -1)
+        if self.heard is not None:
+            heard = self.heard[candidates]
+            same = same | (heard @ heard.mT > ONE_PERSON)
+        taken = torch.zeros(count, several, device=self.device)
+        chosen = []
+        for _ in range(self.config.speakers):
+            first = (rows + several * taken).argmin(dim=1)
+            chosen.append(candidates.gather(1, first[:, None]))
+            taken = taken + same[torch.arange(count, device=self.device), first]
+        return torch.cat(chosen, dim=1)
 
     def _plan(self, n: int) -> Plans:
         """The windows of `EpisodeConfig`, as `diarize.training.episodes` plans them."""
@@ -300,26 +329,34 @@ def train(told: argparse.Namespace) -> None:
     """Take steps until the time is over."""
     began = time.monotonic()
     torch.manual_seed(told.seed)
-    config = EpisodeConfig(episodes=told.episodes)
-    episodes = Episodes(told.pack, config, told.device, told.seed)
-    start = None if told.start is None else load_model(told.start)
-    sizes = EmbeddingConfig(dim=told.dim, hidden=told.hidden)
-    model = CompositionalEmbedding(sizes if start is None else start.config)
-    trainer = Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device)
-    if start is None:
-        model.encode.measure([episodes.batch().features for _ in range(3)])
-    else:
-        trainer.begin_with(start)
+    config = EpisodeConfig(episodes=told.episodes, acoustics=USUAL)
+    apart = replace(config, acoustics=replace(USUAL, one_place=0.35))
+    episodes = Episodes(told.pack, config, told.device, told.seed, told.all)
+    rng = np.random.default_rng([told.seed, 5])
+    trainers = []
+    for start in map(load_model, told.models):
+        model = CompositionalEmbedding(start.config)
+        trainers.append(Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device))
+        trainers[-1].begin_with(start)
+        faster_matrices(trainers[-1])
     ready, shown, losses = time.monotonic(), 0.0, []
     print(f"ready after {ready - began:.0f} s", flush=True)
-    while trainer.over < 1:
-        trainer.over = (time.monotonic() - ready) / (60 * told.minutes)
-        losses.append(trainer.advance(episodes.batch())["windows"])
-        if time.monotonic() - ready >= shown + CHECKPOINT or trainer.over >= 1:
+    told.out.mkdir(parents=True, exist_ok=True)
+    over = 0.0
+    while over < 1:
+        over = (time.monotonic() - ready) / (60 * told.minutes)
+        episodes.config = (config, apart)[trainers[0].step % 2]
+        batch = episodes.batch()
+        for trainer in trainers:
+            trainer.over = over
+        losses.append([trainer.advance(cropped(batch, rng))["windows"] for trainer in trainers])
+        if time.monotonic() - ready >= shown + CHECKPOINT or over >= 1:
             shown = time.monotonic() - ready
-            print(f"{shown:5.0f} s {trainer.step:6d} steps {np.mean(losses):.4f}", flush=True)
+            means = " ".join(f"{mean:.4f}" for mean in np.mean(losses, axis=0))
+            print(f"{shown:5.0f} s {trainers[0].step:6d} steps {means}", flush=True)
             losses = []
-            save_model(trainer.finished(), told.out)
+            for trainer, name in zip(trainers, told.models, strict=True):
+                save_model(trainer.finished(), told.out / Path(name).name)
 
 
 class Timed(Trainer):
@@ -343,22 +380,24 @@ def main() -> None:
     packing.add_argument("--noise", type=Path, nargs="*", default=[])
     packing.add_argument("--rooms", type=Path)
     packing.add_argument("--seed", type=int, default=0)
+    packing.add_argument("--train", type=Path)
     training = commands.add_parser("train")
     training.add_argument("pack", type=Path)
     training.add_argument("out", type=Path)
-    training.add_argument("--start")
+    training.add_argument("models", nargs="+")
+    training.add_argument("--all", action="store_true")
     training.add_argument("--device", default="cuda")
-    training.add_argument("--minutes", type=float, default=8.0)
-    training.add_argument("--rate", type=float, default=1.5e-3)
-    sizes = (("hidden", 512), ("dim", 256), ("episodes", 12), ("warmup", 300), ("seed", 0))
-    for name, value in sizes:
+    training.add_argument("--minutes", type=float, default=5.0)
+    training.add_argument("--rate", type=float, default=RATE)
+    for name, value in (("episodes", 24), ("warmup", 200), ("seed", 0)):
         training.add_argument(f"--{name}", type=int, default=value)
     told = parser.parse_args()
     if told.command == "train":
         train(told)
     else:
         rooms = training_rooms(told.rooms, told.seed)
-        pack(Voices.load(told.voices), told.out, noises_of(told.noise), rooms)
+        known = None if told.train is None else Voices.load(told.train).speakers
+        pack(Voices.load(told.voices), told.out, noises_of(told.noise), rooms, known)
 
 
 if __name__ == "__main__":

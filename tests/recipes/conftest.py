@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
-for folder in (".", "learning_through_clustering", "dpgmm", "conversations"):
+for folder in (".", "learning_through_clustering", "dpgmm", "conversations", "embedding"):
     sys.path.append(str(RECIPES / folder))  # as if a script of that folder ran
 
 

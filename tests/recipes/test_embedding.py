@@ -148,6 +148,15 @@ def test_whom_a_gpu_lets_speak_in_the_middle_is_heard_there(
     np.testing.assert_array_equal(heard, plans.members.numpy())
     assert sorted(chosen[0].tolist()) == list(range(speakers))
     assert {1, 2, 3} == set(plans.members.sum(dim=2).flatten().tolist())
+
+    heard = np.eye(speakers, dtype=np.float32)[[*range(7), 6]]  # the last two are one person
+    both = replace(voices, heard=heard)
+    on_gpu.pack(both, tmp_path, [np.ones(n)], np.ones((1, 3, 80)), train=["s6", "s7"])
+    fewer = replace(config, speakers=7, episodes=20)
+    rows = on_gpu.Episodes(tmp_path, fewer, "cpu", seed=0)._choose()
+    assert not (((rows == 6).any(dim=1)) & ((rows == 7).any(dim=1))).any()
+    of_train = on_gpu.Episodes(tmp_path, config, "cpu", seed=0, of_all=False)
+    assert len(of_train.starts) == 2
     batch = episodes.batch()
     assert batch.features.shape[1:] == (97, 32)
     assert batch.features.isfinite().all()
