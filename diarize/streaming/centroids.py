@@ -98,7 +98,8 @@ class LiveCentroids:
             self._centroids = now.centroids[0]
             self.taken += 1
             if self.taken % EVERY == 0:
-                criterion = self._criterion()
+                known = self._options.count_penalty, self._scatter
+                criterion = Criterion.of(self._rows, *known)
                 if not self._add(now, criterion):
                     self._merge(now, criterion)
 
@@ -231,9 +232,6 @@ class LiveCentroids:
         """Squared distances of unit vectors from unit places; one that is undefined is far."""
         costs = 2 - 2 * (rows @ places.astype(np.float32).swapaxes(1, 2))
         return np.maximum(np.nan_to_num(costs, nan=FAR), 0)
-
-    def _criterion(self) -> Criterion:
-        return Criterion.of(self._rows, self._options.count_penalty, self._scatter)
 
     def _composer(self, k: int) -> SetComposer:
         if k not in self._composers:

@@ -43,7 +43,7 @@ def test_errors_of_voices_that_are_clear(known_voices: ModuleType) -> None:
     talks = [(0, 1, 2), (2, 3), (4, 5, 0), (6, 7, 1), (3, 5), (7, 2)]
     heard = [known_voices.Heard(voices(*talk), [names[i] for i in talk]) for talk in talks]
     corpus = known_voices.Corpus(clips, heard)
-    none, all_of_them = 1e-15, 1 - 1e-15  # thresholds below and above whatever is found
+    none, all_of_them = 1e-25, 1 - 1e-15  # thresholds below and above whatever is found
     assert known_voices.naming_errors(corpus, 0.5) == [0.0, 0.0, 0.0]
     assert known_voices.naming_errors(corpus, all_of_them) == [0.0, 1.0, 0.0]
     assert known_voices.naming_errors(corpus, none)[0] > 0.5

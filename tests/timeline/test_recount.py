@@ -59,7 +59,7 @@ def found(
 
 NEAR = np.eye(1, 32)[0]
 ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
-RATHER_NEAR = 0.862 * np.eye(32)[0] + 0.507 * np.eye(32)[1]
+RATHER_NEAR = 0.9 * np.eye(32)[0] + 0.436 * np.eye(32)[1]
 FAR = np.eye(32)[2]
 
 
