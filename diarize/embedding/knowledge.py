@@ -55,7 +55,7 @@ class Knowledge:
 
     window: float = 2.0
     step: float = 0.5
-    fine_window: float = 1.4
+    fine_window: float = 1.2
     fine_step: float = 0.2
     scatter: Scatter = SCATTER
     likeness: Likeness = field(default_factory=Likeness)
