@@ -12,8 +12,10 @@ folders name persons: nobody is two speakers, and whom `train` has is in no othe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import shutil
+import tempfile
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -72,20 +74,21 @@ def people() -> dict[str, str]:
 
 
 def view(data: Path, out: Path) -> None:
-    """Make the folder of links, or add what it lacks."""
+    """Make the folder of links, or add what it lacks; several may at once."""
     out.mkdir(parents=True, exist_ok=True)
     for entry in sorted(data.iterdir()):
         link = out / entry.name
         if link.exists():
             continue
         if (entry / TABLE).is_file():
-            part = link.with_name(f".{entry.name}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
+            part = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", dir=out))
             _write_table(entry / TABLE, part / TABLE)
-            part.rename(link)
+            with contextlib.suppress(OSError):  # another was faster
+                part.rename(link)
+            shutil.rmtree(part, ignore_errors=True)
         else:
-            link.symlink_to(entry.resolve())
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(entry.resolve())
 
 
 def _write_table(table: Path, out: Path) -> None:
