@@ -15,8 +15,8 @@ import argparse
 import contextlib
 import csv
 import shutil
-import tempfile
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
