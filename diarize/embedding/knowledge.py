@@ -21,7 +21,7 @@ KEY = "diarize.knowledge"
 PREFIX = "known."
 """Before the names of the tensors in it that are no weights: the axes."""
 
-SCATTER = Scatter(variance=0.28, dimension=25.0, rows_per_observation=3.0, most_rows=400, alike=0.9)
+SCATTER = Scatter(variance=0.28, dimension=25.0, rows_per_observation=2.0, most_rows=400, alike=0.9)
 """Tuned on simulated conversations of dev-a, windows of 2 s every 0.5 s, vectors of the embedding
 that ships."""
 
