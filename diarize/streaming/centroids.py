@@ -98,8 +98,7 @@ class LiveCentroids:
             self._centroids = now.centroids[0]
             self.taken += 1
             if self.taken % EVERY == 0:
-                known = self._options.count_penalty, self._scatter
-                criterion = Criterion.of(self._rows, *known)
+                criterion = Criterion.of(self._rows, self._options.count_penalty, self._scatter)
                 if not self._add(now, criterion):
                     self._merge(now, criterion)
 

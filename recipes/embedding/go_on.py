@@ -30,6 +30,7 @@ from diarize.training.steps import take_steps
 
 BATCHES = 100  # in a file
 USUAL = Acoustics(coded=0.12, telephone=0.7)
+APART = replace(USUAL, one_place=0.35)  # of every second batch
 CUT, SHORTEST, JITTER = 0.6, 44, 6  # share of batches; frames
 RATE, FASTER = 1e-3, 5.0  # and by what matrices move faster
 DECAY = 0.01
@@ -78,7 +79,7 @@ def render(told: argparse.Namespace) -> None:
         EpisodeMaker(
             Voices.load(told.voices), noises, EpisodeConfig(acoustics=acoustics), told.seed, rooms
         )
-        for acoustics in (USUAL, replace(USUAL, one_place=0.35))
+        for acoustics in (USUAL, APART)
     ]
     for number in range(told.files):
         path = told.batches / f"{number:04d}.pt"

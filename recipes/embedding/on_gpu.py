@@ -19,13 +19,13 @@ import argparse
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import torch
-from go_on import RATE, USUAL, cropped, faster_matrices
+from go_on import APART, RATE, USUAL, cropped, faster_matrices
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
@@ -161,6 +161,7 @@ class Episodes:
     def _of_several_persons(self, candidates: Tensor) -> Int64[Tensor, "episodes speakers"]:
         """Take the first candidates of whom no two may be one person."""
         count, several = candidates.shape
+        episode = torch.arange(count, device=self.device)
         rows = torch.arange(several, device=self.device)
         same = (rows == rows[:, None]).expand(count, -1, -1)
         if self.heard is not None:
@@ -171,7 +172,7 @@ class Episodes:
         for _ in range(self.config.speakers):
             first = (rows + several * taken).argmin(dim=1)
             chosen.append(candidates.gather(1, first[:, None]))
-            taken = taken + same[torch.arange(count, device=self.device), first]
+            taken = taken + same[episode, first]
         return torch.cat(chosen, dim=1)
 
     def _plan(self, n: int) -> Plans:
@@ -329,9 +330,8 @@ def train(told: argparse.Namespace) -> None:
     """Take steps until the time is over."""
     began = time.monotonic()
     torch.manual_seed(told.seed)
-    config = EpisodeConfig(episodes=told.episodes, acoustics=USUAL)
-    apart = replace(config, acoustics=replace(USUAL, one_place=0.35))
-    episodes = Episodes(told.pack, config, told.device, told.seed, told.all)
+    usual, apart = (EpisodeConfig(told.episodes, acoustics=sound) for sound in (USUAL, APART))
+    episodes = Episodes(told.pack, usual, told.device, told.seed, told.all)
     rng = np.random.default_rng([told.seed, 5])
     trainers = []
     for start in map(load_model, told.models):
@@ -345,7 +345,7 @@ def train(told: argparse.Namespace) -> None:
     over = 0.0
     while over < 1:
         over = (time.monotonic() - ready) / (60 * told.minutes)
-        episodes.config = (config, apart)[trainers[0].step % 2]
+        episodes.config = (usual, apart)[trainers[0].step % 2]
         batch = episodes.batch()
         for trainer in trainers:
             trainer.over = over

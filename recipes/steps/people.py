@@ -83,9 +83,12 @@ def view(data: Path, out: Path) -> None:
         if (entry / TABLE).is_file():
             part = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", dir=out))
             _write_table(entry / TABLE, part / TABLE)
-            with contextlib.suppress(OSError):  # another was faster
+            try:
                 part.rename(link)
-            shutil.rmtree(part, ignore_errors=True)
+            except OSError:
+                if not link.exists():  # or another was faster
+                    raise
+                shutil.rmtree(part)
         else:
             with contextlib.suppress(FileExistsError):
                 link.symlink_to(entry.resolve())
