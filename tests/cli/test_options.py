@@ -50,6 +50,6 @@ def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
             assert option.default is not None or isinstance(option.show_default, str), name
     assert run_command(["run", "--help"]) == 0
     shown = capsys.readouterr().out  # its layout depends on the version of Typer
-    for text in ("0.5<=x<=5.0", "default: 0.05", "0.0<=x<=1.0", "(inferred)"):
+    for text in ("0.5<=x<=5.0", "default: 0.03", "0.0<=x<=1.0", "(inferred)"):
         assert text in shown
     assert "that of the model, 2.0" in " ".join(shown.replace("│", " ").split())
