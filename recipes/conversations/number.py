@@ -25,6 +25,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ from diarize.voices.number import (
 
 NOISY = 0.7  # share of conversations with noise
 OVERLAPS = (0.0, 0.05, 0.1)
-BINS = np.array([0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+BINS = (0.0, 0.5, 0.7, 0.9, 1.0)  # of the probability of the number found
 
 
 def make(told: argparse.Namespace) -> None:
@@ -186,16 +187,8 @@ def table(told: argparse.Namespace) -> None:
     columns = ("backend", *(f"{length} s: right, off by" for length in lengths), "all", "DER")
     print_table(columns, shares(found, backends, lengths))
     print()
-    print_table(("probability of the number found", "results", "mean", "right"), reliability(found))
-    ranges = [possible(one.number, one.found) for one in found]
-    within = [low <= one.true <= high for one, (low, high) in zip(found, ranges, strict=True)]
-    doubtful = [low < high for low, high in ranges]
-    surprise = [-math.log(max(one.number.get(one.true, 0.0), LEAST)) for one in found]
-    print(
-        f"\nThe true number is among the possible ones in {np.mean(within):.0%} of {len(found)} "
-        f"results ({np.mean(doubtful):.0%} of them name more than one); mean surprise "
-        f"{np.mean(surprise):.2f} nats."
-    )
+    columns = ("backend", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS)))
+    print_table((*columns, "possible", "surprise"), reliability(found, backends))
 
 
 def numbers(found: Sequence[Found], backends: Sequence[str]) -> Iterator[list[str]]:
@@ -226,15 +219,27 @@ def _share(off: np.ndarray) -> str:
     return f"{np.sum(off == 0)} of {len(off)}, {off.mean():.2f}"
 
 
-def reliability(found: Sequence[Found]) -> Iterator[list[str]]:
-    """A row for each bin of the probability that is given to the number found."""
-    said = np.array([one.number.get(one.found, 0.0) for one in found])
-    right = np.array([one.found == one.true for one in found])
-    rows = np.clip(np.digitize(said, BINS) - 1, 0, len(BINS) - 2)
-    for row in np.unique(rows):
-        here = rows == row
-        name = f"{BINS[row]:.1f} to {BINS[row + 1]:.1f}"
-        yield [name, str(here.sum()), f"{said[here].mean():.2f}", f"{right[here].mean():.2f}"]
+def reliability(found: Sequence[Found], backends: Sequence[str]) -> Iterator[list[str]]:
+    """How right each backend is where its number has so much probability, and the true number's.
+
+    Yields:
+        its name; for each bin the probability of the number found, the share right, and of how
+        many; in how many the true number is possible; mean surprise of the true number, nats.
+    """
+    for backend in backends:
+        own = [one for one in found if one.backend == backend]
+        said = np.array([one.number.get(one.found, 0.0) for one in own])
+        right = np.array([one.found == one.true for one in own])
+        bins = np.clip(np.digitize(said, BINS), 1, len(BINS) - 1)
+        cells = [_claimed(said[bins == row], right[bins == row]) for row in range(1, len(BINS))]
+        ranges = [possible(one.number, one.found) for one in own]
+        within = [low <= one.true <= high for one, (low, high) in zip(own, ranges, strict=True)]
+        surprise = [-math.log(max(one.number.get(one.true, 0.0), LEAST)) for one in own]
+        yield [f"`{backend}`", *cells, f"{np.mean(within):.0%}", f"{np.mean(surprise):.2f}"]
+
+
+def _claimed(said: np.ndarray, right: np.ndarray) -> str:
+    return f"{said.mean():.2f}, {right.mean():.2f} of {len(said)}" if len(said) else ""
 
 
 def fit(told: argparse.Namespace) -> None:
