@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
 from diarize.timeline.naming import named_after
-from diarize.timeline.recount import SECOND_OPINION, recounted
+from diarize.timeline.recount import recounted
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints, voiceprints
@@ -287,8 +286,8 @@ class Diarizer:
             estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
 
-        def fit(n_speakers: int | None, backend: str | None = None) -> Any:
-            estimator = self._estimator(model, scatter, n_speakers, backend)
+        def fit(n_speakers: int | None, evidence: float = 1.0) -> Any:
+            estimator = self._estimator(model, scatter.asking(evidence), n_speakers)
             if asked := estimator.ask_no_more_than(n):
                 holds = f"its {n} windows of speech hold at most {n}"
                 notes[:] = [f"too short for {asked} speakers: {holds}"]
@@ -297,9 +296,7 @@ class Diarizer:
         if self.n_speakers is not None:
             estimator = fit(self.n_speakers)
             return estimator, decoded(estimator), notes
-        other = self.backend != SECOND_OPINION
-        second = partial(fit, backend=SECOND_OPINION) if other else None
-        return *recounted(fit, decoded, self.likeness, self._bounds[0], second), notes
+        return *recounted(fit, decoded, self.likeness, self._bounds[0]), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -358,10 +355,9 @@ class Diarizer:
         model: SpeakerEncoder,
         scatter: Scatter,
         n_speakers: int | None = None,
-        backend: str | None = None,
     ) -> Any:
         return clustering.make(
-            backend or self.backend,
+            self.backend,
             n_speakers=n_speakers or self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
@@ -369,5 +365,5 @@ class Diarizer:
             compose=model.compose,
             scatter=scatter,
             random_state=self.seed,
-            **({} if backend else self.params),
+            **self.params,
         )

@@ -48,6 +48,17 @@ class VoiceCounts:
         found = runs(self.probabilities[:, 2:].sum(axis=1) > 0.5) * INSTANT
         return self.start + without_short(found, shortest, shortest)
 
+    def mean(
+        self, values: Float64[np.ndarray, "n m"], cells: Float64[np.ndarray, "cells 2"]
+    ) -> Float64[np.ndarray, "cells m"]:
+        """Average over cells of time, seconds, what is known of each instant."""
+        # Integrals from the start, so that each cell takes two look-ups however long it is.
+        total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+        times = np.arange(len(total)) * INSTANT + self.start
+        lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
+        sums = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T * INSTANT]
+        return np.stack([own / lengths for own in sums], axis=1)
+
     def likeliest(self) -> Int64[np.ndarray, "n"]:
         """The most probable number of voices of each instant."""
         return self.probabilities.argmax(axis=1)

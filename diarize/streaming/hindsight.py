@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import partial
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -23,7 +22,7 @@ from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import SECOND_OPINION, recounted
+from diarize.timeline.recount import recounted
 
 Decodable = tuple[
     Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
@@ -78,7 +77,6 @@ class Hindsight:
             options,
             told or bounds["min_speakers"] or 0,
             likeness if told is None else None,
-            None if backend == SECOND_OPINION else partial(self._fit, backend=SECOND_OPINION),
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval
@@ -159,9 +157,9 @@ class Hindsight:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        def fit(n_speakers: int | None) -> Any:
+        def fit(n_speakers: int | None, evidence: float) -> Any:
             bounds = {"n_speakers": n_speakers, "max_speakers": most}
-            return self._fitted("ckm", coarse, bounds, narrow)
+            return self._fitted("ckm", coarse, bounds, narrow, evidence)
 
         with PASSES:
             return coarse, recounted(fit, decoder(*heard, self._options), self._likeness)[0]
@@ -179,11 +177,11 @@ class Hindsight:
         self,
         windows: Float32[np.ndarray, "m p"],
         n_speakers: int | None = None,
-        backend: str | None = None,
+        evidence: float = 1.0,
     ) -> Any:
         """A new clustering for what is settled."""
         bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
-        return self._fitted(backend or self._backend, windows, bounds, self._narrow)
+        return self._fitted(self._backend, windows, bounds, self._narrow, evidence)
 
     def _fitted(
         self,
@@ -191,9 +189,10 @@ class Hindsight:
         windows: Float32[np.ndarray, "m p"],
         bounds: Mapping[str, int | None],
         narrow: bool,
+        evidence: float,
     ) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""
-        scatter = self._scatter.within(narrow)
+        scatter = self._scatter.within(narrow).asking(evidence)
         made = clustering.make(backend, **bounds, scatter=scatter, **self._params)
         made.ask_no_more_than(len(windows))
         return made.fit(windows)

@@ -27,24 +27,21 @@ class Settler:
     share most windows with those of the pass before.
 
     Args:
-        fit: fits a new clustering to vectors, into so many speakers; None: into as many as it is
-            told or infers.
+        fit: fits a new clustering to vectors, into so many speakers (None: into as many as it is
+            told or infers), with a factor on the evidence that each must bring.
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
         likeness: of the embedding, where the number of speakers is inferred and may be too large.
-        second: as `fit`, by another clustering, which has a word on that number; None: none has.
     """
 
     def __init__(
         self,
-        fit: Callable[[Float32[np.ndarray, "m p"], int | None], Any],
+        fit: Callable[[Float32[np.ndarray, "m p"], int | None, float], Any],
         options: TimelineOptions,
         least: int = 0,
         likeness: Likeness | None = None,
-        second: Callable[[Float32[np.ndarray, "m p"], int | None], Any] | None = None,
     ) -> None:
-        self._fit, self._options, self._least, self._second = fit, options, least, second
-        self._likeness = likeness
+        self._fit, self._options, self._least, self._likeness = fit, options, least, likeness
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
         self._n_names = 0
@@ -77,10 +74,9 @@ class Settler:
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
         fit = partial(self._fit, coarse)
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            second = None if self._second is None else partial(self._second, coarse)
-            estimator, found = recounted(fit, decoded, self._likeness, self._least, second)
+            estimator, found = recounted(fit, decoded, self._likeness, self._least)
         else:
-            estimator = fit(None)
+            estimator = fit(None, 1.0)
             found = decoded(estimator)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}

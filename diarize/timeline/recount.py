@@ -1,73 +1,100 @@
-"""Fewer speakers, where somebody is very probably nobody new: the clustering's number, doubted.
+"""Fewer speakers, where somebody is nobody new: the clustering's number, doubted.
 
 A clustering sees windows, and one voice that is heard for long, or in two moods, may lie there like
-two. Turns tell more: how much each speaker says alone, and how alike he is to those who say more
-(`diarize.voices.number`).
+two, and two voices that are heard together a few times like a third. Turns tell more: how much each
+speaker says alone, how alike he is to those who say more (`diarize.voices.number`), and how many
+are heard while he speaks. So a clustering is asked for less evidence than it would otherwise want,
+and finds rather one too many than one too few; then it is seen who is somebody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from diarize.scatter import Likeness
+from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.timeline.decoding import Decoded
-from diarize.voices.number import doubts
+from diarize.voices.number import doubted, evidence
+from diarize.voices.vectors import spoken_alone
 
-SECOND_OPINION = "cap"
-"""The backend that is asked where a speaker is in doubt: it hardly ever finds one person twice."""
-FEW = 6
-"""Speakers up to which it is asked: among many it loses those who say little."""
+if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
+EVIDENCE = 0.6
+"""Factor on the evidence for a speaker, where it is asked afterwards whether he is somebody."""
 
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
-IF_AGREED = 0.4
-"""The same where the second opinion is that there are fewer. Both were chosen on conversations and
-replays with voices of dev-a."""
+
+ALIKE = 1.0
+"""Log odds that he is, by how alike the two voices are and nothing else, from which on there is one
+fewer as well; of k speakers by log(k - 1) more, since among many some are alike."""
+
+TOGETHER, COMPOSED = 0.5, 0.65
+"""Nobody is whose windows hold two voices: that several speak while he does has this probability on
+average, and he has this cosine with what g makes of two others. All four were chosen on
+conversations with voices of dev-a."""
 
 
 def recounted(
-    fit: Callable[[int | None], Any],
+    fit: Callable[[int | None, float], Any],
     decoded: Callable[[Any], Decoded],
     likeness: Likeness,
     least: int = 0,
-    second: Callable[[int | None], Any] | None = None,
 ) -> tuple[Any, Decoded]:
-    """Fit a clustering; again, into one speaker fewer, while somebody is very probably nobody new.
+    """Fit a clustering; again, into one speaker fewer, while somebody is nobody new.
 
     Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
     centroids may be two voices, it stays as it is.
 
     Args:
-        fit: fits into so many speakers; None: into as many as it infers.
+        fit: fits into so many speakers, or into as many as it infers (None), with a factor on the
+            evidence that each must bring (`Scatter.asking`).
         decoded: who speaks when, by a fitted one.
         likeness: of the embedding.
         least: fewest speakers that are told; one is left in any case.
-        second: fits another clustering, for a second opinion on the number; None: there is none.
 
     Returns:
         The last one that was fitted, and who speaks when by it.
     """
-    estimator = fit(None)
+    estimator = fit(None, EVIDENCE)
     found = decoded(estimator)
     if estimator.scatter is None or estimator.scatter.alike is None:
         return estimator, found
-    other: int | None = None  # speakers by the second opinion, once it was asked
-    while (n_found := len(found.names)) > max(least, 1):
-        chance = _anybody_again(found, likeness)
-        if chance < NOBODY_NEW:
-            if chance < IF_AGREED or n_found > FEW or second is None:
-                break
-            if other is None:
-                other = len(decoded(second(None)).names)
-            if other >= n_found:
-                break
-        estimator = fit(n_found - 1)
+    composes = estimator.compose is not None
+    while len(found.names) > max(least, 1) and _somebody_is_nobody(found, likeness, composes):
+        estimator = fit(len(found.names) - 1, EVIDENCE)
         found = decoded(estimator)
     return estimator, found
 
 
-def _anybody_again(found: Decoded, likeness: Likeness) -> float:
-    """Largest probability of a speaker that he is nobody new."""
-    doubted = doubts(found.annotation(""), found.trellis.cells, found.trellis.vectors, likeness)
-    return float(doubted.again.max(initial=0.0))
+def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> bool:
+    """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
+    annotation, trellis = found.annotation(""), found.trellis
+    _, told = evidence(annotation, trellis.cells, trellis.vectors, likeness)
+    alike, again = told[:, 0], doubted(told).again
+    if ((alike >= ALIKE + np.log(max(len(alike) - 1, 1))) | (again >= NOBODY_NEW)).any():
+        return True
+    return composes and _is_two_others(found, annotation)
+
+
+def _is_two_others(found: Decoded, annotation: Annotation) -> bool:
+    """Whether a speaker's windows are those in which two others speak at once."""
+    trellis = found.trellis
+    if trellis.counts is None or len(found.names) < 3:
+        return False
+    _, weights = spoken_alone(annotation, trellis.cells)  # (k, n)
+    several = 1 - trellis.counts.probabilities[:, :2].sum(axis=1, dtype=np.float64)
+    shares = trellis.counts.mean(several[:, None], trellis.cells)[:, 0]  # (n,)
+    together = weights @ shares >= TOGETHER * weights.sum(axis=1)  # (k,)
+    if not together.any():
+        return False
+    voices = to_sphere(weights @ trellis.vectors.astype(np.float64))  # (k, p)
+    pairs = enumerate_sets(len(voices), 2)[len(voices) :]  # (m, k)
+    places = replace(found.speakers, centroids=voices).places(SpeakerSets(pairs))  # (m, p)
+    near = np.where(pairs.T, -1.0, voices @ places.T).max(axis=1)  # (k,)
+    return bool((together & (near >= COMPOSED)).any())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from diarize.activity.counts import INSTANT, VoiceCounts
+from diarize.activity.counts import VoiceCounts
 from diarize.errors import InputError
 from diarize.sets import SpeakerSets, squared_distances
 
@@ -101,11 +101,5 @@ def surprise(
         -log P in nats, for 0 to `largest` voices; from three on, all are alike.
     """
     nats = -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
-    # Integrals from the start, so that each cell takes two look-ups however long it is.
-    total = np.concatenate([np.zeros((1, nats.shape[1])), np.cumsum(nats, axis=0)]) * INSTANT
-    times = np.arange(len(total)) * INSTANT + counts.start
-    lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
-    sums = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T]
-    mean = np.stack([own / lengths for own in sums], axis=1)
     sizes = np.minimum(np.arange(largest + 1), nats.shape[1] - 1)
-    return mean[:, sizes]
+    return counts.mean(nats, cells)[:, sizes]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from diarize.activity.counts import VoiceCounts
 from diarize.clustering import make
 from diarize.embedding.knowledge import SCATTER
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import FEW, recounted
+from diarize.timeline.recount import EVIDENCE, recounted
 
 LIKENESS = Likeness()
 SECONDS = 40  # that each place is heard
@@ -25,8 +27,17 @@ def voices(*places: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def compose(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The middle of two, on the sphere."""
+    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
+
+
 def found(
-    vectors: np.ndarray, first: int, scatter: Scatter = SCATTER, other: int = 0, **bounds: int
+    vectors: np.ndarray,
+    first: int,
+    scatter: Scatter = SCATTER,
+    counts: VoiceCounts | None = None,
+    **bounds: int,
 ) -> tuple[int, list[int | None]]:
     """How many speakers are found in the end, and into how many was clustered on the way.
 
@@ -34,32 +45,27 @@ def found(
         vectors: of a second each.
         first: speakers that the clustering infers.
         scatter: of the vectors.
-        other: speakers that another clustering infers; 0: there is none.
+        counts: how many are heard.
         bounds: further arguments.
     """
     asked: list[int | None] = []
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
 
-    def clustered(n_speakers: int) -> Any:
-        return make("ac", n_speakers=n_speakers, max_set_size=1, scatter=scatter).fit(vectors)
-
-    def fit(n_speakers: int | None) -> Any:
+    def fit(n_speakers: int | None, evidence: float) -> Any:
+        assert evidence == EVIDENCE
         asked.append(n_speakers)
-        return clustered(n_speakers or first)
+        number = n_speakers or first
+        made = make("ac", n_speakers=number, max_set_size=1, compose=compose, scatter=scatter)
+        return made.fit(vectors)
 
-    def second(n_speakers: int | None) -> Any:
-        return clustered(n_speakers or other)
-
-    decoded = decoder(cells, vectors, None, TimelineOptions())
-    told = second if other else None
-    estimator, believed = recounted(fit, decoded, LIKENESS, second=told, **bounds)
+    decoded = decoder(cells, vectors, counts, TimelineOptions())
+    estimator, believed = recounted(fit, decoded, LIKENESS, **bounds)
     assert believed.turns == decoded(estimator).turns
     return estimator.n_speakers_, asked
 
 
 NEAR = np.eye(1, 32)[0]
 ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
-RATHER_NEAR = 0.9 * np.eye(32)[0] + 0.436 * np.eye(32)[1]
 FAR = np.eye(32)[2]
 
 
@@ -89,20 +95,16 @@ def test_over_a_telephone_near_voices_may_be_two() -> None:
     assert found(voices(NEAR, ALSO_NEAR, FAR), 3, SCATTER.within(narrow=True)) == (3, [None])
 
 
-def test_where_it_is_in_doubt_a_second_opinion_counts() -> None:
-    doubtful = voices(NEAR, RATHER_NEAR, FAR)
-    assert found(doubtful, 3) == (3, [None])
-    assert found(doubtful, 3, other=2) == (2, [None, 2])
-    assert found(doubtful, 3, other=3) == (3, [None])
-    assert found(doubtful, 3, other=2, least=3) == (3, [None])
-    narrow = SCATTER.within(narrow=True)
-    assert found(doubtful, 3, narrow, other=2) == (3, [None])
+@pytest.mark.parametrize(("together", "n"), [(0.9, 2), (0.1, 3)])
+def test_where_two_speak_at_once_is_nobody(together: float, n: int) -> None:
+    both = compose(NEAR, FAR)
+    probabilities = np.tile([0, 1, 0, 0], (3 * SECONDS * 50, 1)).astype(np.float32)
+    probabilities[2 * SECONDS * 50 :] = [0, 1 - together, together, 0]
+    counts = VoiceCounts(0.0, probabilities)
+    assert found(voices(NEAR, FAR, both), 3, counts=counts)[0] == n
 
 
-def test_where_many_are_found_nobody_is_asked() -> None:
-    others = np.eye(32)[2 : FEW + 2]
-    assert found(voices(NEAR, RATHER_NEAR, *others), FEW + 2, other=2) == (FEW + 2, [None])
-
-
-def test_where_it_is_not_in_doubt_nobody_is_asked() -> None:
-    assert found(voices(NEAR, FAR), 2, other=1) == (2, [None])
+def test_where_several_are_heard_but_no_two_others_is_somebody() -> None:
+    probabilities = np.tile([0, 0.1, 0.9, 0], (3 * SECONDS * 50, 1)).astype(np.float32)
+    counts = VoiceCounts(0.0, probabilities)
+    assert found(voices(NEAR, FAR, np.eye(32)[3]), 3, counts=counts) == (3, [None])
