@@ -36,7 +36,7 @@ def test_the_tables(number: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
     assert "| 45 | 3 | 2 |" in out and "| 240 | 1 | 1 |" in out
     assert "| backend | 45 s: right, off by | 240 s: right, off by | all | DER |" in out
     assert "| `ckm` | 1 of 2, 0.50 | 1 of 1, 0.00 | 2 of 3, 0.33 | 8.0 |" in out
-    assert "| backend | 0 to 0.5 | 0.5 to 0.7 | 0.7 to 0.9 | 0.9 to 1 | possible | surprise |" in out
+    assert "| 0 to 0.5 | 0.5 to 0.7 | 0.7 to 0.9 | 0.9 to 1 | possible | surprise |" in out
     assert "| `ckm` |  |  | 0.75, 0.50 of 2 | 0.95, 1.00 of 1 | 100% | 0.58 |" in out
 
 
