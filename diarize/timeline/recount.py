@@ -24,19 +24,23 @@ from diarize.voices.vectors import spoken_alone
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-EVIDENCE = 0.6
+EVIDENCE = 0.9
 """Factor on the evidence for a speaker, where it is asked afterwards whether he is somebody."""
 
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
-ALIKE = 1.0
+ALIKE, AMONG = 1.0, 1.5
 """Log odds that he is, by how alike the two voices are and nothing else, from which on there is one
-fewer as well; of k speakers by log(k - 1) more, since among many some are alike."""
+fewer as well; of k speakers by so many times log(k - 1) more, since among many some are alike."""
+
+SHORT = 10.0
+"""Seconds of his speech beyond which these log odds grow with log(seconds): of what is heard for
+long, two halves of one voice are more alike than that."""
 
 TOGETHER, COMPOSED = 0.5, 0.65
 """Nobody is whose windows hold two voices: that several speak while he does has this probability on
-average, and he has this cosine with what g makes of two others. All four were chosen on
+average, and he has this cosine with what g makes of two others. All of these were chosen on
 conversations with voices of dev-a."""
 
 
@@ -76,8 +80,10 @@ def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> b
     """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
     annotation, trellis = found.annotation(""), found.trellis
     _, told = evidence(annotation, trellis.cells, trellis.vectors, likeness)
-    alike, again = told[:, 0], doubted(told).again
-    if ((alike >= ALIKE + np.log(max(len(alike) - 1, 1))) | (again >= NOBODY_NEW)).any():
+    (alike, seconds, _), again = told.T, doubted(told).again
+    others = max(len(told) - 1, 1)
+    enough = ALIKE + AMONG * np.log(others) + np.log(np.maximum(seconds / SHORT, 1))
+    if ((alike >= enough) | (again >= NOBODY_NEW)).any():
         return True
     return composes and _is_two_others(found, annotation)
 
