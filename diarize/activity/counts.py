@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Float, Float32, Float64, Int64
 
 from diarize.activity.regions import runs, with_hysteresis, without_short
 
@@ -39,25 +39,32 @@ class VoiceCounts:
         found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
         return self.start + without_short(found, min_silence, min_speech)
 
+    @property
+    def overlap(self) -> Float32[np.ndarray, "n"]:
+        """Probability of each instant that two or more voices are heard."""
+        found: Float32[np.ndarray, "n"] = self.probabilities[:, 2:].sum(axis=1)
+        return found
+
     def several(self, shortest: float = SHORTEST) -> Float64[np.ndarray, "m 2"]:
         """Regions in which two or more voices are more probable than fewer, seconds.
 
         Args:
             shortest: seconds; shorter gaps are closed, and shorter regions dropped.
         """
-        found = runs(self.probabilities[:, 2:].sum(axis=1) > 0.5) * INSTANT
+        found = runs(self.overlap > 0.5) * INSTANT
         return self.start + without_short(found, shortest, shortest)
 
     def mean(
-        self, values: Float64[np.ndarray, "n m"], cells: Float64[np.ndarray, "cells 2"]
+        self, values: Float[np.ndarray, "n m"], cells: Float64[np.ndarray, "cells 2"]
     ) -> Float64[np.ndarray, "cells m"]:
         """Average over cells of time, seconds, what is known of each instant."""
         # Integrals from the start, so that each cell takes two look-ups however long it is.
-        total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+        sums = np.cumsum(values, axis=0, dtype=np.float64)
+        total = np.concatenate([np.zeros((1, values.shape[1])), sums]) * INSTANT
         times = np.arange(len(total)) * INSTANT + self.start
         lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
-        sums = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T * INSTANT]
-        return np.stack([own / lengths for own in sums], axis=1)
+        within = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T]
+        return np.stack([own / lengths for own in within], axis=1)
 
     def likeliest(self) -> Int64[np.ndarray, "n"]:
         """The most probable number of voices of each instant."""

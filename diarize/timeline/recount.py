@@ -94,8 +94,7 @@ def _is_two_others(found: Decoded, annotation: Annotation) -> bool:
     if trellis.counts is None or len(found.names) < 3:
         return False
     _, weights = spoken_alone(annotation, trellis.cells)  # (k, n)
-    several = 1 - trellis.counts.probabilities[:, :2].sum(axis=1, dtype=np.float64)
-    shares = trellis.counts.mean(several[:, None], trellis.cells)[:, 0]  # (n,)
+    shares = trellis.counts.mean(trellis.counts.overlap[:, None], trellis.cells)[:, 0]  # (n,)
     together = weights @ shares >= TOGETHER * weights.sum(axis=1)  # (k,)
     if not together.any():
         return False

@@ -128,7 +128,7 @@ class Found:
 def find(told: argparse.Namespace) -> None:
     """Write a line for each recording and backend."""
     if told.undoubted:
-        recount.NOBODY_NEW = recount.ALIKE = math.inf
+        recount.NOBODY_NEW = recount.ALIKE = recount.TOGETHER = math.inf
     there = {(one.recording, one.backend) for one in read([told.file] * told.file.exists())}
     cache = Cache(told.folder / "cache")
     diarizers = {name: Diarizer(backend=name, model=MODEL, cache=cache) for name in told.backends}

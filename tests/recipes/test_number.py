@@ -40,7 +40,6 @@ def test_the_tables(number: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
     assert "| `ckm` |  |  | 0.75, 0.50 of 2 | 0.95, 1.00 of 1 | 100% | 0.58 |" in out
 
 
-
 def test_who_is_new_is_told_by_the_people_whom_speakers_speak_for(number: ModuleType) -> None:
     reference = annotation((0.0, 10.0, "ann"), (10.0, 20.0, "ben"))
     found = annotation((0.0, 7.0, "a"), (7.0, 10.5, "b"), (10.5, 20.0, "c"))
