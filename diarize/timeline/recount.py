@@ -30,14 +30,6 @@ EVIDENCE = 0.9
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
-ALIKE, AMONG = 1.0, 1.5
-"""Log odds that he is, by how alike the two voices are and nothing else, from which on there is one
-fewer as well; of k speakers by so many times log(k - 1) more, since among many some are alike."""
-
-SHORT = 10.0
-"""Seconds of his speech beyond which these log odds grow with log(seconds): of what is heard for
-long, two halves of one voice are more alike than that."""
-
 TOGETHER, COMPOSED = 0.5, 0.65
 """Nobody is whose windows hold two voices: that several speak while he does has this probability on
 average, and he has this cosine with what g makes of two others. All of these were chosen on
@@ -80,10 +72,7 @@ def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> b
     """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
     annotation, trellis = found.annotation(""), found.trellis
     _, told = evidence(annotation, trellis.cells, trellis.vectors, likeness)
-    (alike, seconds, _), again = told.T, doubted(told).again
-    others = max(len(told) - 1, 1)
-    enough = ALIKE + AMONG * np.log(others) + np.log(np.maximum(seconds / SHORT, 1))
-    if ((alike >= enough) | (again >= NOBODY_NEW)).any():
+    if (doubted(told).again >= NOBODY_NEW).any():
         return True
     return composes and _is_two_others(found, annotation)
 

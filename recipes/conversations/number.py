@@ -3,19 +3,19 @@
     PYTHONPATH=recipes python recipes/conversations/number.py make SPEECH... --split SPLIT
         --out FOLDER [--noise DIR] [--lengths 45 240 1200] [--people 10] [--seed 1]
     PYTHONPATH=recipes python recipes/conversations/number.py find FOLDER FOUND.jsonl BACKEND...
-        [--undoubted]
+        [--more 1]
     PYTHONPATH=recipes python recipes/conversations/number.py table FOUND.jsonl...
     PYTHONPATH=recipes python recipes/conversations/number.py fit FOUND.jsonl...
-        [--undoubted FOUND.jsonl...]
+        [--told FOUND.jsonl...]
 
 `make` writes one conversation for each number of people and length; where people run out of speech
 they say it again. Most are of people of one corpus, some with overlap, most with noise. `find`
 writes a line for each recording and backend, the number inferred: true number, number found, how
 probable each number is, what the probabilities rest on, and who is somebody new; lines that are
-there are kept; --undoubted: as the clustering found them, before anybody is doubted. `table` prints
-true against found numbers by length, and how reliable the probabilities are; `fit` the constants of
-diarize/voices/number.py that make the true numbers most probable, and of those that were not
-doubted the ones that tell best who is nobody new.
+there are kept; --more: where so many more speakers are told than there are. `table` prints true
+against found numbers by length, and how reliable the probabilities are; `fit` the constants of
+diarize/voices/number.py that make the true numbers most probable, and of those where too many were
+told the ones that tell best who is nobody new.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ from diarize.pipeline import Diarizer
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import decompose
 from diarize.storage.cache import Cache
-from diarize.timeline import recount
 from diarize.voices.number import (
     CLUSTERED,
     HIDES,
@@ -56,10 +55,12 @@ from diarize.voices.number import (
     evidence,
     possible,
     probabilities,
+    speaks_for_again,
 )
 
 NOISY = 0.7  # share of conversations with noise
 OVERLAPS = (0.0, 0.05, 0.1)
+MIXED = 0.6  # of what a speaker shares with people, at least so much is with one: or he is nobody
 BINS = (0.0, 0.5, 0.7, 0.9, 1.0)  # of the probability of the number found
 
 
@@ -121,14 +122,12 @@ class Found:
     found: int
     number: dict[int, float]
     evidence: Any  # of each speaker, as `diarize.voices.number.evidence` tells it
-    new: Sequence[bool]  # whether each speaks most for a person for whom none before him does
+    new: Sequence[bool | None]  # as `who_is_new` tells it
     time: Sequence[int]  # `diarize.scoring.der.SpeakerTime`: speech, missed, false, confused
 
 
 def find(told: argparse.Namespace) -> None:
     """Write a line for each recording and backend."""
-    if told.undoubted:
-        recount.NOBODY_NEW = recount.ALIKE = recount.TOGETHER = math.inf
     there = {(one.recording, one.backend) for one in read([told.file] * told.file.exists())}
     cache = Cache(told.folder / "cache")
     diarizers = {name: Diarizer(backend=name, model=MODEL, cache=cache) for name in told.backends}
@@ -138,6 +137,8 @@ def find(told: argparse.Namespace) -> None:
             (reference,) = read_rttm(path.with_suffix(".rttm")).values()
             for backend, diarizer in diarizers.items():
                 if (path.stem, backend) not in there:
+                    if told.more is not None:
+                        diarizer = replace(diarizer, n_speakers=len(reference.labels()) + told.more)
                     line = vars(hear(path, reference, diarizer))
                     file.write(json.dumps(line) + "\n")
                     file.flush()
@@ -162,11 +163,18 @@ def hear(path: Path, reference: Annotation, diarizer: Diarizer) -> Found:
     )
 
 
-def who_is_new(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[bool]:
-    """Whether each speaker found shares most time with a person with whom none before him does."""
-    shared = found * reference  # (speakers, persons): seconds
-    people = [reference.labels()[shared[found.labels().index(name)].argmax()] for name in names]
-    return [person not in people[:place] for place, person in enumerate(people)]
+def who_is_new(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[bool | None]:
+    """Whether each speaker found shares most time with a person with whom none before him does.
+
+    None: he shares it with several people.
+    """
+    shared = (found * reference)[[found.labels().index(name) for name in names]]  # seconds
+    people = shared.argmax(axis=1).tolist()
+    mixed = shared.max(axis=1) < MIXED * shared.sum(axis=1)
+    return [
+        None if mixed[place] else person not in people[:place]
+        for place, person in enumerate(people)
+    ]
 
 
 def read(paths: Sequence[Path]) -> list[Found]:
@@ -244,8 +252,8 @@ def _claimed(said: np.ndarray, right: np.ndarray) -> str:
 
 def fit(told: argparse.Namespace) -> None:
     """Print the constants of diarize/voices/number.py that suit best."""
-    if told.undoubted:
-        nobody_new(read(told.undoubted))
+    if told.told:
+        nobody_new(read(told.told))
     found = [
         replace(one, evidence=np.array(one.evidence).reshape(-1, 3)) for one in read(told.files)
     ]
@@ -268,15 +276,13 @@ def fit(told: argparse.Namespace) -> None:
 
 def nobody_new(found: Sequence[Found]) -> None:
     """Print the constants that tell best who is nobody new."""
-    rows: list[tuple[float, float]] = []
-    again: list[bool] = []
-    for one in found:
-        alike, seconds, _ = np.array(one.evidence).reshape(-1, 3).T
-        rows += zip(alike[1:], np.log(seconds / seconds.mean())[1:], strict=True)
-        again += [not new for new in one.new[1:]]
-    best = LogisticRegression(C=np.inf).fit(rows, again)
+    parts = [np.array(one.evidence).reshape(-1, 3) for one in found]
+    rows = np.concatenate([speaks_for_again(told)[1:] for told in parts])
+    new = np.concatenate([np.array(one.new[1:], dtype=float) for one in found])  # nan: mixed
+    again = new[~np.isnan(new)] == 0
+    best = LogisticRegression(C=np.inf).fit(rows[~np.isnan(new)], again)
     constants = np.round([*best.intercept_, *best.coef_[0]], 2).tolist()
-    print(f"{len(again)} speakers, {sum(again)} of them nobody new: {constants}")
+    print(f"{len(again)} speakers, {again.sum()} of them nobody new: {constants}")
 
 
 def main() -> None:
@@ -296,13 +302,13 @@ def main() -> None:
     command.add_argument("folder", type=Path)
     command.add_argument("file", type=Path)
     command.add_argument("backends", nargs="+")
-    command.add_argument("--undoubted", action="store_true")
+    command.add_argument("--more", type=int)
     command.set_defaults(do=find)
     for name, do in (("table", table), ("fit", fit)):
         command = commands.add_parser(name)
         command.add_argument("files", type=Path, nargs="+")
         if do is fit:
-            command.add_argument("--undoubted", type=Path, nargs="+")
+            command.add_argument("--told", type=Path, nargs="+")
         command.set_defaults(do=do)
     told = parser.parse_args()
     told.do(told)

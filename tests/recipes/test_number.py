@@ -42,8 +42,9 @@ def test_the_tables(number: ModuleType, tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_who_is_new_is_told_by_the_people_whom_speakers_speak_for(number: ModuleType) -> None:
     reference = annotation((0.0, 10.0, "ann"), (10.0, 20.0, "ben"))
-    found = annotation((0.0, 7.0, "a"), (7.0, 10.5, "b"), (10.5, 20.0, "c"))
-    assert number.who_is_new(found, reference, ["c", "a", "b"]) == [True, True, False]
+    found = annotation((0.0, 7.0, "a"), (7.0, 9.0, "b"), (9.0, 11.0, "both"), (11.0, 20.0, "c"))
+    names = ["c", "a", "b", "both"]
+    assert number.who_is_new(found, reference, names) == [True, True, False, None]
 
 
 def test_constants_tell_who_is_nobody_new(
@@ -58,7 +59,7 @@ def test_constants_tell_who_is_nobody_new(
     number.nobody_new([unlike, alike] * 4 + surprising)
     out = capsys.readouterr().out
     assert out.startswith("10 speakers, 5 of them nobody new: [")
-    _, by_alike, by_share = json.loads(out.partition(": ")[2])
+    _, by_alike, _, by_share, _ = json.loads(out.partition(": ")[2])
     assert by_alike > 0 > by_share
 
 
