@@ -286,8 +286,8 @@ class Diarizer:
             estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
 
-        def fit(n_speakers: int | None, evidence: float = 1.0) -> Any:
-            estimator = self._estimator(model, scatter.asking(evidence), n_speakers)
+        def fit(n_speakers: int | None) -> Any:
+            estimator = self._estimator(model, scatter, n_speakers)
             if asked := estimator.ask_no_more_than(n):
                 holds = f"its {n} windows of speech hold at most {n}"
                 notes[:] = [f"too short for {asked} speakers: {holds}"]

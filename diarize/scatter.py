@@ -55,8 +55,6 @@ class Scatter:
             it is. None: all are.
         alike: cosine of two centroids from which on they are one speaker's. None: however near they
             are, they may be two.
-        evidence: factor on the evidence that a speaker must bring; below 1 where it is asked
-            afterwards whether anybody is nobody new.
         axes: for clusterings that work in few dimensions; None: they are not known.
     """
 
@@ -65,12 +63,10 @@ class Scatter:
     rows_per_observation: float = 1.0
     most_rows: int | None = None
     alike: float | None = None
-    evidence: float = 1.0
     axes: Axes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        of_rows = self.rows_per_observation, self.most_rows or 1
-        numbers = (self.variance, self.dimension, *of_rows, self.evidence)
+        numbers = (self.variance, self.dimension, self.rows_per_observation, self.most_rows or 1)
         if not all(0 < number < np.inf for number in numbers):
             raise ValueError(f"numbers of a scatter must be finite and above 0, got {numbers}")
         if self.alike is not None and not -1 <= self.alike <= 1:
@@ -81,13 +77,6 @@ class Scatter:
         most = None if self.most_rows is None else round(self.most_rows * times)
         rows = max(1.0, self.rows_per_observation * times)
         return replace(self, rows_per_observation=rows, most_rows=most)
-
-    def asking(self, evidence: float) -> Scatter:
-        """As it is where it is asked afterwards who is nobody new, by a factor on the evidence.
-
-        Of voices that may be two however near they are, nobody can tell: there it stays.
-        """
-        return self if self.alike is None else replace(self, evidence=evidence)
 
     def within(self, narrow: bool) -> Scatter:
         """As it is in a narrow band, like a telephone's, where near centroids may be two voices."""

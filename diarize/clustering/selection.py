@@ -101,8 +101,7 @@ class Criterion:
             m = min(n, most, BELIEVED * self.sounds)
             evidence = k * r * np.log(max(m / r, np.e))
             fit = m / n * ssd
-            share = self.penalty * self.scatter.evidence * self.scatter.variance
-            return float(fit + share * (m / n * spread + evidence))
+            return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))
         # As many centroids as rows leave no scatter to be judged by.
         if k >= n:
             return 0.0 if n == 1 else np.inf

@@ -157,9 +157,9 @@ class Hindsight:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        def fit(n_speakers: int | None, evidence: float) -> Any:
+        def fit(n_speakers: int | None) -> Any:
             bounds = {"n_speakers": n_speakers, "max_speakers": most}
-            return self._fitted("ckm", coarse, bounds, narrow, evidence)
+            return self._fitted("ckm", coarse, bounds, narrow)
 
         with PASSES:
             return coarse, recounted(fit, decoder(*heard, self._options), self._likeness)[0]
@@ -177,11 +177,10 @@ class Hindsight:
         self,
         windows: Float32[np.ndarray, "m p"],
         n_speakers: int | None = None,
-        evidence: float = 1.0,
     ) -> Any:
         """A new clustering for what is settled."""
         bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
-        return self._fitted(self._backend, windows, bounds, self._narrow, evidence)
+        return self._fitted(self._backend, windows, bounds, self._narrow)
 
     def _fitted(
         self,
@@ -189,10 +188,9 @@ class Hindsight:
         windows: Float32[np.ndarray, "m p"],
         bounds: Mapping[str, int | None],
         narrow: bool,
-        evidence: float,
     ) -> Any:
         """A new clustering; of few windows no more speakers are asked than they are."""
-        scatter = self._scatter.within(narrow).asking(evidence)
+        scatter = self._scatter.within(narrow)
         made = clustering.make(backend, **bounds, scatter=scatter, **self._params)
         made.ask_no_more_than(len(windows))
         return made.fit(windows)

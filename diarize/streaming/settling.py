@@ -27,8 +27,8 @@ class Settler:
     share most windows with those of the pass before.
 
     Args:
-        fit: fits a new clustering to vectors, into so many speakers (None: into as many as it is
-            told or infers), with a factor on the evidence that each must bring.
+        fit: fits a new clustering to vectors, into so many speakers; None: into as many as it is
+            told or infers.
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
         likeness: of the embedding, where the number of speakers is inferred and may be too large.
@@ -36,7 +36,7 @@ class Settler:
 
     def __init__(
         self,
-        fit: Callable[[Float32[np.ndarray, "m p"], int | None, float], Any],
+        fit: Callable[[Float32[np.ndarray, "m p"], int | None], Any],
         options: TimelineOptions,
         least: int = 0,
         likeness: Likeness | None = None,
@@ -76,7 +76,7 @@ class Settler:
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
             estimator, found = recounted(fit, decoded, self._likeness, self._least)
         else:
-            estimator = fit(None, 1.0)
+            estimator = fit(None)
             found = decoded(estimator)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}

@@ -3,8 +3,7 @@
 A clustering sees windows, and one voice that is heard for long, or in two moods, may lie there like
 two, and two voices that are heard together a few times like a third. Turns tell more: how much each
 speaker says alone, how alike he is to those who say more (`diarize.voices.number`), and how many
-are heard while he speaks. So a clustering is asked for less evidence than it would otherwise want,
-and finds rather one too many than one too few; then it is seen who is somebody.
+are heard while he speaks.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ from diarize.voices.vectors import spoken_alone
 if TYPE_CHECKING:
     from pyannote.core import Annotation
 
-EVIDENCE = 0.9
-"""Factor on the evidence for a speaker, where it is asked afterwards whether he is somebody."""
-
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
@@ -37,7 +33,7 @@ conversations with voices of dev-a."""
 
 
 def recounted(
-    fit: Callable[[int | None, float], Any],
+    fit: Callable[[int | None], Any],
     decoded: Callable[[Any], Decoded],
     likeness: Likeness,
     least: int = 0,
@@ -48,8 +44,7 @@ def recounted(
     centroids may be two voices, it stays as it is.
 
     Args:
-        fit: fits into so many speakers, or into as many as it infers (None), with a factor on the
-            evidence that each must bring (`Scatter.asking`).
+        fit: fits into so many speakers, or into as many as it infers (None).
         decoded: who speaks when, by a fitted one.
         likeness: of the embedding.
         least: fewest speakers that are told; one is left in any case.
@@ -57,13 +52,13 @@ def recounted(
     Returns:
         The last one that was fitted, and who speaks when by it.
     """
-    estimator = fit(None, EVIDENCE)
+    estimator = fit(None)
     found = decoded(estimator)
     if estimator.scatter is None or estimator.scatter.alike is None:
         return estimator, found
     composes = estimator.compose is not None
     while len(found.names) > max(least, 1) and _somebody_is_nobody(found, likeness, composes):
-        estimator = fit(len(found.names) - 1, EVIDENCE)
+        estimator = fit(len(found.names) - 1)
         found = decoded(estimator)
     return estimator, found
 

@@ -23,7 +23,7 @@ def cells(n: int) -> np.ndarray:
     return np.arange(n)[:, None] + np.array([0.0, 1.0])
 
 
-def fit(vectors: np.ndarray, _n_speakers: int | None, _evidence: float) -> Any:
+def fit(vectors: np.ndarray, _n_speakers: int | None) -> Any:
     return clustering.make("ac", max_set_size=1, distance_threshold=0.5).fit(vectors)
 
 
@@ -38,7 +38,7 @@ def test_the_whole_is_settled_at_once() -> None:
 def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
     vectors, options = voices("aaabaaa"), TimelineOptions(switch=0.0, min_turn=0.0, min_gap=2.0)
 
-    def ckm(vectors: np.ndarray, _n_speakers: int | None, _evidence: float) -> Any:
+    def ckm(vectors: np.ndarray, _n_speakers: int | None) -> Any:
         return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum).fit(vectors)
 
     found = Settler(ckm, options).settle(vectors, cells(7), vectors, 0.0, np.inf)

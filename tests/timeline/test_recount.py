@@ -13,7 +13,7 @@ from diarize.embedding.knowledge import SCATTER
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import EVIDENCE, recounted
+from diarize.timeline.recount import recounted
 
 LIKENESS = Likeness()
 SECONDS = 40  # that each place is heard
@@ -51,8 +51,7 @@ def found(
     asked: list[int | None] = []
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
 
-    def fit(n_speakers: int | None, evidence: float) -> Any:
-        assert evidence == EVIDENCE
+    def fit(n_speakers: int | None) -> Any:
         asked.append(n_speakers)
         number = n_speakers or first
         made = make("ac", n_speakers=number, max_set_size=1, compose=compose, scatter=scatter)
