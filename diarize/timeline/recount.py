@@ -17,7 +17,7 @@ import numpy as np
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.timeline.decoding import Decoded
-from diarize.voices.number import doubted, evidence
+from diarize.voices.number import doubts
 from diarize.voices.vectors import spoken_alone
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def recounted(
 def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> bool:
     """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
     annotation, trellis = found.annotation(""), found.trellis
-    _, told = evidence(annotation, trellis.cells, trellis.vectors, likeness)
-    if (doubted(told).again >= NOBODY_NEW).any():
+    doubted = doubts(annotation, trellis.cells, trellis.vectors, likeness)
+    if (doubted.again >= NOBODY_NEW).any():
         return True
     return composes and _is_two_others(found, annotation)
 

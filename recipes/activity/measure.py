@@ -63,7 +63,7 @@ class Tally:
             self.counts.append(speech.astype(np.int64))
         else:
             self.counts.append(heard.counts.likeliest()[:n])
-            self.several.append(heard.counts.probabilities[:n, 2:].sum(axis=1))
+            self.several.append(heard.counts.overlap[:n])
 
     def speech_error(self) -> tuple[float, float]:
         """Missed and false speech, as shares of the true one."""
