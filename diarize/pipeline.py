@@ -29,7 +29,7 @@ from diarize.timeline.naming import named_after
 from diarize.timeline.recount import recounted
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
-from diarize.voices.vectors import Voiceprints, voiceprints
+from diarize.voices.vectors import Voiceprints
 from diarize.voices.voiceprints import Match
 
 if TYPE_CHECKING:
@@ -209,13 +209,12 @@ class Diarizer:
             found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
-        cells, vectors = found.trellis.cells, found.trellis.vectors
-        doubted, number = self._doubts(annotation, found)
+        doubted, number = self._doubts(found)
         sure = confidences(found, self.timeline, self.knowledge, doubted).tolist()
         confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
-        if not len(cells):
+        if not len(found.trellis.cells):
             notes.append("no speech found")
         notes += notes_on(recording, embedded.speech, self._activity, self.cache)
         if corrections is not None:
@@ -232,7 +231,7 @@ class Diarizer:
             duration=embedded.duration,
             device=embedded.device,
             notes=tuple(notes),
-            voices=voiceprints(annotation, cells, vectors),
+            voices=found.monologues.voiceprints(),
             matches=matched,
             confidence=confidence,
             number=number,
@@ -338,14 +337,14 @@ class Diarizer:
 
         return NetworkActivity() if self.activity is None else self.activity
 
-    def _doubts(self, annotation: Annotation, found: Decoded) -> tuple[Doubts, dict[int, float]]:
+    def _doubts(self, found: Decoded) -> tuple[Doubts, dict[int, float]]:
         """What may be wrong with each speaker, and how probable each number of them is."""
-        number = {len(annotation.labels()): 1.0}
-        if not annotation or self.needs_reference:
+        number = {len(found.monologues.names): 1.0}
+        if not found.turns or self.needs_reference:
             return NO_DOUBTS, number
         least, most = self._bounds
         bounds = max(least, 1), most
-        every = doubts(annotation, found.trellis.cells, found.trellis.vectors, self.likeness)
+        every = doubts(found.monologues, self.likeness)
         if self.n_speakers is None:
             number = probabilities(every, *bounds)
         return within(every, *bounds), number

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import Turn, in_scraps, name_turns, turns
+from diarize.voices.vectors import Monologues
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -43,6 +45,11 @@ class Decoded:
         from pyannote.core import Segment
 
         return [(Segment(begin, end), self.names[who]) for begin, end, who in self.turns]
+
+    @cached_property
+    def monologues(self) -> Monologues:
+        """What each speaker says alone."""
+        return Monologues.of(self.annotation(""), self.trellis.cells, self.trellis.vectors)
 
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""

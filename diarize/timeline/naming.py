@@ -7,7 +7,7 @@ from operator import eq
 
 from diarize.scatter import Likeness
 from diarize.timeline.decoding import Decoded
-from diarize.voices.vectors import Voiceprints, voiceprints
+from diarize.voices.vectors import Voiceprints
 from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
 
 
@@ -15,7 +15,7 @@ def named_after(
     found: Decoded, known: Voiceprints, likeness: Likeness
 ) -> tuple[Decoded, tuple[Match, ...]]:
     """Call speakers who sound like known voices by their names."""
-    voices = voiceprints(found.annotation(""), found.trellis.cells, found.trellis.vectors)
+    voices = found.monologues.voiceprints()
     (called,) = name_speakers([voices], known, likeness)
     now = replace(voices, names=tuple(called[name] for name in voices.names))
     names = {number: called[name] for number, name in found.names.items()}

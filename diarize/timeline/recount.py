@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from diarize.scatter import Likeness
-from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
+from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.timeline.decoding import Decoded
 from diarize.voices.number import doubts
-from diarize.voices.vectors import spoken_alone
-
-if TYPE_CHECKING:
-    from pyannote.core import Annotation
 
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
@@ -65,25 +61,21 @@ def recounted(
 
 def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> bool:
     """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
-    annotation, trellis = found.annotation(""), found.trellis
-    doubted = doubts(annotation, trellis.cells, trellis.vectors, likeness)
-    if (doubted.again >= NOBODY_NEW).any():
+    if (doubts(found.monologues, likeness).again >= NOBODY_NEW).any():
         return True
-    return composes and _is_two_others(found, annotation)
+    return composes and _is_two_others(found)
 
 
-def _is_two_others(found: Decoded, annotation: Annotation) -> bool:
+def _is_two_others(found: Decoded) -> bool:
     """Whether a speaker's windows are those in which two others speak at once."""
-    trellis = found.trellis
+    trellis, said = found.trellis, found.monologues
     if trellis.counts is None or len(found.names) < 3:
         return False
-    _, weights = spoken_alone(annotation, trellis.cells)  # (k, n)
     shares = trellis.counts.mean(trellis.counts.overlap[:, None], trellis.cells)[:, 0]  # (n,)
-    together = weights @ shares >= TOGETHER * weights.sum(axis=1)  # (k,)
+    together = said.weights @ shares >= TOGETHER * said.seconds  # (k,)
     if not together.any():
         return False
-    voices = to_sphere(weights @ trellis.vectors.astype(np.float64))  # (k, p)
-    pairs = enumerate_sets(len(voices), 2)[len(voices) :]  # (m, k)
-    places = replace(found.speakers, centroids=voices).places(SpeakerSets(pairs))  # (m, p)
-    near = np.where(pairs.T, -1.0, voices @ places.T).max(axis=1)  # (k,)
+    pairs = enumerate_sets(len(said.names), 2)[len(said.names) :]  # (m, k)
+    places = replace(found.speakers, centroids=said.centroids).places(SpeakerSets(pairs))  # (m, p)
+    near = np.where(pairs.T, -1.0, said.centroids @ places.T).max(axis=1)  # (k,)
     return bool((together & (near >= COMPOSED)).any())

@@ -11,7 +11,7 @@ doubts make it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -19,10 +19,7 @@ from scipy.special import expit
 
 from diarize.scatter import Likeness
 from diarize.sets import to_sphere
-from diarize.voices.vectors import scarcity, spoken_alone
-
-if TYPE_CHECKING:
-    from pyannote.core import Annotation
+from diarize.voices.vectors import Monologues, scarcity
 
 AGAIN = (-1.55, 0.41, 0.83, -3.36, -1.46)
 """Log odds that a speaker is nobody new: offset, and factors on what `speaks_for_again` tells. A
@@ -59,21 +56,9 @@ class Doubts(NamedTuple):
 NO_DOUBTS = Doubts((), np.zeros(0), np.zeros(0))
 
 
-def doubts(
-    annotation: Annotation,
-    cells: Float64[np.ndarray, "n 2"],
-    vectors: Float[np.ndarray, "n p"],
-    likeness: Likeness,
-) -> Doubts:
-    """Doubt each speaker of a recording.
-
-    Args:
-        annotation: turns of one recording.
-        cells: sorted disjoint stretches of time, seconds.
-        vectors: of the window that speaks for each cell, unit length.
-        likeness: of the embedding.
-    """
-    names, told = evidence(annotation, cells, vectors, likeness)
+def doubts(said: Monologues, likeness: Likeness) -> Doubts:
+    """Doubt each speaker of a recording, by what they say and the `likeness` of the embedding."""
+    names, told = evidence(said, likeness)
     return doubted(told, names)
 
 
@@ -103,10 +88,7 @@ def speaks_for_again(told: Float64[np.ndarray, "k 3"]) -> Float64[np.ndarray, "k
 
 
 def evidence(
-    annotation: Annotation,
-    cells: Float64[np.ndarray, "n 2"],
-    vectors: Float[np.ndarray, "n p"],
-    likeness: Likeness,
+    said: Monologues, likeness: Likeness
 ) -> tuple[tuple[str, ...], Float64[np.ndarray, "k 3"]]:
     """What speaks for the doubts; arguments as for `doubts`.
 
@@ -115,17 +97,16 @@ def evidence(
         those before him, -inf for the first; seconds of his speech; and the least log odds that a
         stretch of it is the person's who says the rest.
     """
-    names, weights = spoken_alone(annotation, cells)  # (k, n)
-    seconds, centroids = weights.sum(axis=1), to_sphere(weights @ vectors.astype(np.float64))
+    seconds, centroids = said.seconds, said.centroids
     scarce = scarcity(seconds)
     order = np.argsort(-seconds, kind="stable")
     told = np.zeros((len(order), 3))
     for place, who in enumerate(order):
-        before, held = order[:place], weights[who] > 0
+        before, held = order[:place], said.weights[who] > 0
         alike = likeness.log_odds(centroids[before] @ centroids[who], scarce[before] + scarce[who])
-        strange = _strangest(vectors[held], weights[who, held], likeness)
+        strange = _strangest(said.vectors[held], said.weights[who, held], likeness)
         told[place] = alike.max(initial=-np.inf), 1 / scarce[who], strange
-    return tuple(names[who] for who in order), told
+    return tuple(said.names[who] for who in order), told
 
 
 def _strangest(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,32 +76,48 @@ def join(voices: Sequence[Voiceprints]) -> Voiceprints:
     )
 
 
-def voiceprints(
-    annotation: Annotation, cells: Float64[np.ndarray, "n 2"], vectors: Float[np.ndarray, "n p"]
-) -> Voiceprints:
-    """Average the windows in which each speaker is heard alone, on the sphere.
+@dataclass(frozen=True, eq=False)
+class Monologues:
+    """What k speakers of a recording say alone, or in company if they never are.
 
-    The windows of a speaker who never is are those in which others are heard too. Arguments are as
-    for `diarize.voices.number.doubts`; speakers come by first appearance.
+    Attributes:
+        names: by first appearance.
+        weights: seconds of each cell.
+        vectors: of the window that speaks for each cell, unit length.
     """
-    names, weights = spoken_alone(annotation, cells)
-    centroids = to_sphere(weights @ vectors.astype(np.float64))
-    return Voiceprints(tuple(names), centroids.astype(np.float32), weights.sum(axis=1))
 
+    names: tuple[str, ...]
+    weights: Float64[np.ndarray, "k n"]
+    vectors: Float[np.ndarray, "n p"]
 
-def spoken_alone(
-    annotation: Annotation, cells: Float64[np.ndarray, "n 2"]
-) -> tuple[list[str], Float64[np.ndarray, "k n"]]:
-    """For how many seconds of each cell each speaker is heard alone, or at all if he never is.
+    @classmethod
+    def of(
+        cls,
+        annotation: Annotation,
+        cells: Float64[np.ndarray, "n 2"],
+        vectors: Float[np.ndarray, "n p"],
+    ) -> Monologues:
+        """Find them in the turns of a recording, of which `cells` are sorted disjoint stretches."""
+        names = tuple(by_first_appearance(annotation))
+        held = [_held(annotation, name, cells) for name in names]
+        weights = np.reshape(held, (len(names), len(cells)))
+        alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
+        weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
+        return cls(names, weights, vectors)
 
-    Returns:
-        Speakers by first appearance, and the seconds.
-    """
-    names = by_first_appearance(annotation)
-    held = np.stack([_held(annotation, name, cells) for name in names]) if names else np.empty(0)
-    weights = held.reshape(len(names), len(cells))
-    alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
-    return names, np.where(alone.any(axis=1, keepdims=True), alone, weights)
+    @cached_property
+    def seconds(self) -> Float64[np.ndarray, " k"]:
+        """Of each speaker."""
+        return np.asarray(self.weights.sum(axis=1))
+
+    @cached_property
+    def centroids(self) -> Float64[np.ndarray, "k p"]:
+        """Mean of each speaker's windows, on the sphere."""
+        return to_sphere(self.weights @ self.vectors.astype(np.float64))
+
+    def voiceprints(self) -> Voiceprints:
+        """What the speakers sound like."""
+        return Voiceprints(self.names, self.centroids.astype(np.float32), self.seconds)
 
 
 def by_first_appearance(annotation: Annotation) -> list[str]:

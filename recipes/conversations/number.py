@@ -148,8 +148,7 @@ def hear(path: Path, reference: Annotation, diarizer: Diarizer) -> Found:
     """What is found in a recording, and what its probabilities rest on."""
     shown: dict[str, Any] = {}
     result = diarizer.diarize(path, look=shown.__setitem__)
-    trellis = shown["timeline"].trellis
-    names, told = evidence(result.annotation, trellis.cells, trellis.vectors, diarizer.likeness)
+    names, told = evidence(shown["timeline"].monologues, diarizer.likeness)
     return Found(
         recording=path.stem,
         backend=diarizer.backend,

@@ -79,7 +79,7 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     keys, annotation = found.tracks, found.annotation(embedded.uri)
     right = how_right(annotation, reference, keys)
     seconds = np.array([segment.duration for segment, _ in keys])
-    doubted = doubts(annotation, found.trellis.cells, found.trellis.vectors, diarizer.likeness)
+    doubted = doubts(found.monologues, diarizer.likeness)
     rows = [doubted.names.index(name) for _, name in keys]
     doubtful = doubted.again[rows], doubted.hides[rows]
     return Turns(seconds, np.array(right), np.stack(claimed, axis=1), *doubtful)

@@ -12,6 +12,7 @@ from pyannote.core import Annotation
 
 from diarize.scatter import Likeness
 from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities, within
+from diarize.voices.vectors import Monologues
 
 from ..making import annotation, cells
 
@@ -120,13 +121,17 @@ def talk(seconds: float) -> tuple[Annotation, np.ndarray]:
     return turns, cells(round(2 * seconds / 0.2), 0.2)
 
 
+def doubts_of(turns: Annotation, cells: np.ndarray, vectors: np.ndarray) -> Doubts:
+    return doubts(Monologues.of(turns, cells, vectors), Likeness())
+
+
 def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:
     rng = np.random.default_rng(0)
     turns, cells = talk(12.0)
-    two = doubts(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 1, 0.6)]), Likeness())
-    one = doubts(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 0, 0.6)]), Likeness())
+    two = doubts_of(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 1, 0.6)]))
+    one = doubts_of(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 0, 0.6)]))
     mixed = np.concatenate([voice(rng, 0, 0.6, 30), voice(rng, 1, 0.6, 30)])
-    three = doubts(turns, cells, np.concatenate([mixed, voice(rng, 2, 0.6)]), Likeness())
+    three = doubts_of(turns, cells, np.concatenate([mixed, voice(rng, 2, 0.6)]))
     assert one.again[0] == two.again[0] == 0.0
     assert two.again[1] < 0.1 < 0.5 < one.again[1]
     hides = dict(zip(three.names, three.hides, strict=True))
@@ -138,5 +143,5 @@ def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:
 def test_windows_that_coincide_and_a_single_one() -> None:
     turns, cells = talk(0.2)
     same = np.tile(voice(np.random.default_rng(0), 0, 0.1, 1), (2, 1))
-    assert np.isfinite(np.array(doubts(turns, cells, same, Likeness())[1:])).all()
-    assert doubts(Annotation(), cells[:0], same[:0], Likeness()).names == ()
+    assert np.isfinite(np.array(doubts_of(turns, cells, same)[1:])).all()
+    assert doubts_of(Annotation(), cells[:0], same[:0]).names == ()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from diarize.scatter import Likeness
-from diarize.voices.vectors import Voiceprints, by_first_appearance, join, rename, voiceprints
+from diarize.voices.vectors import Monologues, Voiceprints, by_first_appearance, join, rename
 from diarize.voices.voiceprints import (
     SPLIT,
     identify,
@@ -51,7 +51,7 @@ VECTORS = unit(np.array([[1, 0], [1, 0.2], [1, 1], [0, 1], [0, 1], [0.2, 1]], fl
 
 def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
     turns = annotation((0.0, 1.5, "b"), (1.0, 3.0, "a"))
-    found = voiceprints(turns, CELLS, VECTORS)
+    found = Monologues.of(turns, CELLS, VECTORS).voiceprints()
     assert found.names == ("b", "a")
     np.testing.assert_allclose(found.centroids[0], unit(VECTORS[:2].sum(axis=0)), atol=1e-6)
     np.testing.assert_allclose(found.centroids[1], unit(VECTORS[3:].sum(axis=0)), atol=1e-6)
@@ -60,14 +60,14 @@ def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
 
 def test_a_speaker_who_is_never_alone() -> None:
     turns = annotation((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
-    found = voiceprints(turns, CELLS, VECTORS)
+    found = Monologues.of(turns, CELLS, VECTORS).voiceprints()
     expected = 0.5 * VECTORS[2] + 0.25 * VECTORS[3] + 0.25 * VECTORS[5]
     np.testing.assert_allclose(found.centroids[1], unit(expected), atol=1e-6)
 
 
 def test_nobody_speaks() -> None:
     for n in (0, 6):
-        found = voiceprints(annotation(), CELLS[:n], VECTORS[:n])
+        found = Monologues.of(annotation(), CELLS[:n], VECTORS[:n]).voiceprints()
         assert found.names == ()
         assert len(found.centroids) == 0
     assert by_first_appearance(annotation()) == []
