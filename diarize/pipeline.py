@@ -284,18 +284,11 @@ class Diarizer:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
             estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
-
-        def fit(n_speakers: int | None) -> Any:
-            estimator = self._estimator(model, scatter, n_speakers)
-            if asked := estimator.ask_no_more_than(n):
-                holds = f"its {n} windows of speech hold at most {n}"
-                notes[:] = [f"too short for {asked} speakers: {holds}"]
-            return estimator.fit(embedded.coarse)
-
-        if self.n_speakers is not None:
-            estimator = fit(self.n_speakers)
-            return estimator, decoded(estimator), notes
-        return *recounted(fit, decoded, self.likeness, self._bounds[0]), notes
+        estimator = self._estimator(model, scatter)
+        if asked := estimator.ask_no_more_than(n):
+            holds = f"its {n} windows of speech hold at most {n}"
+            notes.append(f"too short for {asked} speakers: {holds}")
+        return *recounted(estimator, embedded.coarse, decoded, self.likeness), notes
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -353,11 +346,10 @@ class Diarizer:
         self,
         model: SpeakerEncoder,
         scatter: Scatter,
-        n_speakers: int | None = None,
     ) -> Any:
         return clustering.make(
             self.backend,
-            n_speakers=n_speakers or self.n_speakers,
+            n_speakers=self.n_speakers,
             min_speakers=self.min_speakers,
             max_speakers=self.max_speakers,
             max_set_size=self.max_set_size,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -23,7 +24,7 @@ from diarize.clustering.composition import Compose, compose_sets, count_sets, mo
 from diarize.clustering.geometry import lie_on_sphere, nearest_cosine
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
-from diarize.sets import Speakers, SpeakerSets
+from diarize.sets import Speakers, SpeakerSets, squared_distances
 
 MAX_SPEAKERS = 20
 """Most speakers looked for when no bound is given; `max_speakers` may be larger."""
@@ -190,12 +191,35 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 break
             fewer = SpeakerBounds(len(order) - 1, len(order) - 1)
             sets, centroids = self._fit(rows, y, fewer, generator)
+        self._answer(sets, centroids)
+        return self
+
+    def _answer(self, sets: SpeakerSets, centroids: Float64[np.ndarray, "k p"]) -> None:
+        """Say so of the rows; speakers who hold none are left out."""
         order = sets.appearance
         self.sets_ = sets.by_first_appearance()
         self.labels_ = self.sets_.labels
         self.n_speakers_ = len(order)
         self.centroids_ = centroids[order]
-        return self
+
+    def moved_to(self, X: Any, centroids: Float64[np.ndarray, "k p"]) -> Self:
+        """The same clustering with speakers who lie elsewhere, and may be fewer.
+
+        Each of the rows X is in the nearest set of theirs, and each speaker holds one at least.
+        """
+        rows = check_rows(X)
+        again = copy(self).set_params(n_speakers=len(centroids), min_speakers=None)
+        again.set_params(max_speakers=None)
+        speakers = replace(self.speakers(), centroids=centroids)
+        sets = speakers.sets()
+        places = speakers.places(sets)
+        nearest = Nearest(rows, 1, len(sets))
+        nearest.update(places[None], getattr(self, "set_penalty", 0.0) * (sets.sizes - 1.0))
+        ids = nearest.labels[0].copy()
+        for alone in np.flatnonzero(~sets.membership[ids].any(axis=0)):  # these are the first sets
+            ids[squared_distances(rows, places[[alone]]).argmin()] = alone
+        again._answer(sets[ids], centroids)
+        return again
 
     def fit_predict(self, X: Any, y: Any = None, **links: Any) -> Int64[np.ndarray, " n"]:
         """`labels_` after `fit`."""
@@ -207,6 +231,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
         too_many = {name: n for name, n in asked.items() if n is not None and n > n_rows > 0}
         self.set_params(**dict.fromkeys(too_many, n_rows))
         return max(too_many.values(), default=None)
+
+    def ask_one_more(self, n_rows: int) -> None:
+        """Look for one speaker more than it is told that there are at most, if rows allow it."""
+        most = self.n_speakers or self.max_speakers
+        if most is not None and most < min(n_rows, MAX_SPEAKERS):
+            told = None if self.n_speakers is None else most + 1
+            self.set_params(n_speakers=told, max_speakers=most + 1)
 
     def speakers(self) -> Speakers:
         """Who was found, for what comes after a fit; where the truth was told, so are the sets."""

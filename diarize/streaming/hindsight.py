@@ -69,14 +69,13 @@ class Hindsight:
         self._scatter, self._narrow = scatter, False
         if clustering.make(backend).needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
-        self._fit(np.zeros((0, dimension), np.float32))
-        told = bounds["n_speakers"]
+        self._clustering(0).fit(np.zeros((0, dimension), np.float32))
         self._options, self._likeness = options, likeness
         self._settler = Settler(
-            self._fit,
+            self._clustering,
             options,
-            told or bounds["min_speakers"] or 0,
-            likeness if told is None else None,
+            bounds["n_speakers"] or bounds["min_speakers"] or 0,
+            likeness,
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval
@@ -157,12 +156,11 @@ class Hindsight:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        def fit(n_speakers: int | None) -> Any:
-            bounds = {"n_speakers": n_speakers, "max_speakers": most}
-            return self._fitted("ckm", coarse, bounds, narrow)
-
+        scatter = self._scatter.within(narrow)
+        estimator = clustering.make("ckm", max_speakers=most, scatter=scatter, **self._params)
         with PASSES:
-            return coarse, recounted(fit, decoder(*heard, self._options), self._likeness)[0]
+            decoded = decoder(*heard, self._options)
+            return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
 
     def _heard(self, begin: float) -> Decodable:
         """What was heard from so many seconds on."""
@@ -173,24 +171,9 @@ class Hindsight:
         self._worker = self._worker or ThreadPoolExecutor(1, "diarize-hindsight")
         return self._worker.submit(work, *arguments)
 
-    def _fit(
-        self,
-        windows: Float32[np.ndarray, "m p"],
-        n_speakers: int | None = None,
-    ) -> Any:
-        """A new clustering for what is settled."""
-        bounds = self._bounds | ({} if n_speakers is None else {"n_speakers": n_speakers})
-        return self._fitted(self._backend, windows, bounds, self._narrow)
-
-    def _fitted(
-        self,
-        backend: str,
-        windows: Float32[np.ndarray, "m p"],
-        bounds: Mapping[str, int | None],
-        narrow: bool,
-    ) -> Any:
-        """A new clustering; of few windows no more speakers are asked than they are."""
-        scatter = self._scatter.within(narrow)
-        made = clustering.make(backend, **bounds, scatter=scatter, **self._params)
-        made.ask_no_more_than(len(windows))
-        return made.fit(windows)
+    def _clustering(self, n_windows: int) -> Any:
+        """A new one for what is settled; few windows are asked for no more speakers than these."""
+        scatter = self._scatter.within(self._narrow)
+        made = clustering.make(self._backend, **self._bounds, scatter=scatter, **self._params)
+        made.ask_no_more_than(n_windows)
+        return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,21 +26,20 @@ class Settler:
     share most windows with those of the pass before.
 
     Args:
-        fit: fits a new clustering to vectors, into so many speakers; None: into as many as it is
-            told or infers.
+        make: a new clustering, not fitted yet, for so many vectors.
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
-        likeness: of the embedding, where the number of speakers is inferred and may be too large.
+        likeness: of the embedding; None: nobody doubts how many speakers there are.
     """
 
     def __init__(
         self,
-        fit: Callable[[Float32[np.ndarray, "m p"], int | None], Any],
+        make: Callable[[int], Any],
         options: TimelineOptions,
         least: int = 0,
         likeness: Likeness | None = None,
     ) -> None:
-        self._fit, self._options, self._least, self._likeness = fit, options, least, likeness
+        self._make, self._options, self._least, self._likeness = make, options, least, likeness
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
         self._n_names = 0
@@ -72,12 +70,11 @@ class Settler:
         whole = begin == 0
         least = self._least if whole else 0
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
-        fit = partial(self._fit, coarse)
+        estimator = self._make(len(coarse))
         if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
-            estimator, found = recounted(fit, decoded, self._likeness, self._least)
+            estimator, found = recounted(estimator, coarse, decoded, self._likeness)
         else:
-            estimator = fit(None)
-            found = decoded(estimator)
+            found = decoded(estimator.fit(coarse))
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker

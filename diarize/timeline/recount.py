@@ -3,7 +3,7 @@
 A clustering sees windows, and one voice that is heard for long, or in two moods, may lie there like
 two, and two voices that are heard together a few times like a third. Turns tell more: how much each
 speaker says alone, how alike he is to those who say more (`diarize.voices.number`), and how many
-are heard while he speaks.
+are heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets, enumerate_sets
@@ -29,53 +30,75 @@ conversations with voices of dev-a."""
 
 
 def recounted(
-    fit: Callable[[int | None], Any],
+    estimator: Any,
+    windows: Float[np.ndarray, "n p"],
     decoded: Callable[[Any], Decoded],
     likeness: Likeness,
-    least: int = 0,
 ) -> tuple[Any, Decoded]:
-    """Fit a clustering; again, into one speaker fewer, while somebody is nobody new.
+    """Fit a clustering, and let one speaker after the other leave, while somebody is nobody new.
 
-    Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
-    centroids may be two voices, it stays as it is.
+    Where it is told how many there are at most, one more is looked for, since turns tell better
+    than windows who is to leave. Where nobody says from which cosine on two voices are alike, as in
+    a narrow band, in which near centroids may be two voices, everybody stays.
 
     Args:
-        fit: fits into so many speakers, or into as many as it infers (None).
+        estimator: not fitted yet; what it is told of the number of speakers holds.
+        windows: that are clustered.
         decoded: who speaks when, by a fitted one.
         likeness: of the embedding.
-        least: fewest speakers that are told; one is left in any case.
 
     Returns:
-        The last one that was fitted, and who speaks when by it.
+        The clustering into those who stay, and who speaks when by it.
     """
-    estimator = fit(None)
-    found = decoded(estimator)
-    if estimator.scatter is None or estimator.scatter.alike is None:
-        return estimator, found
+    if not len(windows) or estimator.scatter is None or estimator.scatter.alike is None:
+        return estimator.fit(windows), decoded(estimator)
+    told, most = estimator.n_speakers, estimator.max_speakers
+    low, high = told or estimator.min_speakers or 1, told or most or len(windows)
     composes = estimator.compose is not None
-    while len(found.names) > max(least, 1) and _somebody_is_nobody(found, likeness, composes):
-        estimator = fit(len(found.names) - 1)
+    estimator.ask_one_more(len(windows))
+    found = decoded(estimator.fit(windows))
+    while len(found.names) > low:
+        surely = len(found.names) > high
+        who = _nobody(found, likeness, composes, surely)
+        if who is None:
+            break
+        others = np.delete(found.monologues.centroids, who, axis=0)
+        found = decoded(estimator := estimator.moved_to(windows, others))
+    if estimator.n_speakers_ > high:  # somebody has no turn
+        estimator = estimator.moved_to(windows, found.monologues.centroids)
         found = decoded(estimator)
-    return estimator, found
+    return estimator.set_params(max_speakers=most), found
 
 
-def _somebody_is_nobody(found: Decoded, likeness: Likeness, composes: bool) -> bool:
-    """Whether a speaker is very probably one of the others, or, where g says it, two at once."""
-    if (doubts(found.monologues, likeness).again >= NOBODY_NEW).any():
-        return True
-    return composes and _is_two_others(found)
+def _nobody(found: Decoded, likeness: Likeness, composes: bool, surely: bool) -> int | None:
+    """Who is very probably one of the others or, where g says it, two at once.
+
+    Args:
+        found: who speaks when.
+        likeness: of the embedding.
+        composes: whether there is a g.
+        surely: whether somebody is.
+    """
+    said = found.monologues
+    doubted = doubts(said, likeness)
+    again = np.zeros(len(said.names))
+    again[[said.names.index(name) for name in doubted.names]] = doubted.again
+    who = int(again.argmax())
+    if again[who] >= NOBODY_NEW:
+        return who
+    mixed = _two_others(found) if composes else None
+    return who if mixed is None and surely else mixed
 
 
-def _is_two_others(found: Decoded) -> bool:
-    """Whether a speaker's windows are those in which two others speak at once."""
+def _two_others(found: Decoded) -> int | None:
+    """The speaker whose windows are most like those in which two others speak at once."""
     trellis, said = found.trellis, found.monologues
     if trellis.counts is None or len(found.names) < 3:
-        return False
+        return None
     shares = trellis.counts.mean(trellis.counts.overlap[:, None], trellis.cells)[:, 0]  # (n,)
     together = said.weights @ shares >= TOGETHER * said.seconds  # (k,)
-    if not together.any():
-        return False
     pairs = enumerate_sets(len(said.names), 2)[len(said.names) :]  # (m, k)
     places = replace(found.speakers, centroids=said.centroids).places(SpeakerSets(pairs))  # (m, p)
     near = np.where(pairs.T, -1.0, said.centroids @ places.T).max(axis=1)  # (k,)
-    return bool((together & (near >= COMPOSED)).any())
+    near = np.where(together, near, -1.0)
+    return int(near.argmax()) if near.max() >= COMPOSED else None

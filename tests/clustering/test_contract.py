@@ -66,6 +66,28 @@ def test_centroids_belong_to_their_speakers(name, make_world):
 
 
 @backends
+def test_speakers_who_leave_give_their_rows_to_others(name, make_world):
+    world = make_world(share=0.0)
+    model = fit(build(name, n_speakers=3, max_set_size=1), world.rows, world.truth)
+    stay = model.moved_to(world.rows, model.centroids_)
+    assert stay.sets_ == model.sets_
+    two = model.moved_to(world.rows, model.centroids_[1:])
+    assert model.n_speakers_ == 3
+    assert two.n_speakers == two.n_speakers_ == 2
+    kept = model.sets_.membership[:, 0] == 0
+    assert two.sets_[kept].by_first_appearance() == model.sets_[kept].by_first_appearance()
+    assert (two.sets_.sizes > 0).all()
+
+
+@backends
+def test_who_is_nowhere_nearest_holds_a_row_all_the_same(name, make_world):
+    world = make_world(share=0.0)
+    model = fit(build(name, n_speakers=3, max_set_size=1), world.rows, world.truth)
+    far = unit(-world.rows.mean(axis=0))
+    assert model.moved_to(world.rows, np.stack([*model.centroids_, far])).n_speakers_ == 4
+
+
+@backends
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_seed_one_answer(name, dtype, make_world):
     world = make_world(n=40, noise=0.8, dtype=dtype)

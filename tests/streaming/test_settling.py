@@ -23,13 +23,13 @@ def cells(n: int) -> np.ndarray:
     return np.arange(n)[:, None] + np.array([0.0, 1.0])
 
 
-def fit(vectors: np.ndarray, _n_speakers: int | None) -> Any:
-    return clustering.make("ac", max_set_size=1, distance_threshold=0.5).fit(vectors)
+def make(_n_windows: int) -> Any:
+    return clustering.make("ac", max_set_size=1, distance_threshold=0.5)
 
 
 def test_the_whole_is_settled_at_once() -> None:
     vectors = voices("aaabbbaa")
-    found = Settler(fit, TimelineOptions()).settle(vectors, cells(8), vectors, 0.0, np.inf)
+    found = Settler(make, TimelineOptions()).settle(vectors, cells(8), vectors, 0.0, np.inf)
     assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
@@ -38,15 +38,15 @@ def test_the_whole_is_settled_at_once() -> None:
 def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
     vectors, options = voices("aaabaaa"), TimelineOptions(switch=0.0, min_turn=0.0, min_gap=2.0)
 
-    def ckm(vectors: np.ndarray, _n_speakers: int | None) -> Any:
-        return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum).fit(vectors)
+    def ckm(_n_windows: int) -> Any:
+        return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
 
     found = Settler(ckm, options).settle(vectors, cells(7), vectors, 0.0, np.inf)
     assert max(len(names) for _, _, names in found) == d
 
 
 def test_speakers_keep_their_names_from_pass_to_pass() -> None:
-    settler = Settler(fit, TimelineOptions())
+    settler = Settler(make, TimelineOptions())
     order = "aaaabbbbaaaaccccbbbb"
     vectors, times = voices(order), cells(20)
     found = []
@@ -63,7 +63,7 @@ def test_speakers_keep_their_names_from_pass_to_pass() -> None:
 
 
 def test_nothing_was_heard() -> None:
-    settler = Settler(fit, TimelineOptions())
+    settler = Settler(make, TimelineOptions())
     nothing = np.zeros((0, 16), np.float32)
     assert settler.settle(nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
     assert settler.settle(nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []

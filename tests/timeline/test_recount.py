@@ -1,8 +1,8 @@
-"""Speakers who are very probably nobody new are clustered anew into fewer."""
+"""Speakers who are very probably nobody new leave."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
 
 LIKENESS = Likeness()
+APART = replace(SCATTER, variance=0.02, alike=0.99)  # windows alone tell near voices apart
 SECONDS = 40  # that each place is heard
 
 
@@ -34,33 +35,25 @@ def compose(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def found(
     vectors: np.ndarray,
-    first: int,
-    scatter: Scatter = SCATTER,
+    scatter: Scatter = APART,
     counts: VoiceCounts | None = None,
     **bounds: int,
-) -> tuple[int, list[int | None]]:
-    """How many speakers are found in the end, and into how many was clustered on the way.
+) -> int:
+    """How many speakers are found in the end.
 
     Args:
         vectors: of a second each.
-        first: speakers that the clustering infers.
         scatter: of the vectors.
         counts: how many are heard.
-        bounds: further arguments.
+        bounds: what is told of the number of speakers; what is inferred is the least of these.
     """
-    asked: list[int | None] = []
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
-
-    def fit(n_speakers: int | None) -> Any:
-        asked.append(n_speakers)
-        number = n_speakers or first
-        made = make("ac", n_speakers=number, max_set_size=1, compose=compose, scatter=scatter)
-        return made.fit(vectors)
-
+    told = {"max_set_size": 1, "compose": compose, "scatter": scatter}
     decoded = decoder(cells, vectors, counts, TimelineOptions())
-    estimator, believed = recounted(fit, decoded, LIKENESS, **bounds)
+    estimator, believed = recounted(make("ac", **bounds, **told), vectors, decoded, LIKENESS)
     assert believed.turns == decoded(estimator).turns
-    return estimator.n_speakers_, asked
+    assert len(estimator.sets_) == len(vectors)
+    return int(estimator.n_speakers_)
 
 
 NEAR = np.eye(1, 32)[0]
@@ -68,30 +61,39 @@ ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the
 FAR = np.eye(32)[2]
 
 
-def test_who_is_nobody_new_is_clustered_with_the_others() -> None:
-    assert found(voices(NEAR, ALSO_NEAR, FAR), 3) == (2, [None, 2])
+def test_who_is_nobody_new_leaves() -> None:
+    three = voices(NEAR, ALSO_NEAR, FAR)
+    assert make("ac", max_set_size=1, scatter=APART).fit(three).n_speakers_ == 3
+    assert found(three) == 2
 
 
 def test_two_people_stay_two() -> None:
-    assert found(voices(NEAR, FAR), 2) == (2, [None])
+    assert found(voices(NEAR, FAR)) == 2
 
 
-def test_it_goes_on_until_the_number_is_believed() -> None:
-    n, asked = found(voices(NEAR, ALSO_NEAR, FAR), 6)
-    assert n == 2 and asked[0] is None and asked[-1] == 2
-    assert asked[1:] == sorted(asked[1:], reverse=True)
-
-
-def test_bounds_hold() -> None:
-    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, least=3) == (3, [None])
+@pytest.mark.parametrize(
+    ("bounds", "n"),
+    [
+        ({"n_speakers": 3}, 3),
+        ({"n_speakers": 2}, 2),
+        ({"n_speakers": 1}, 1),
+        ({"n_speakers": 5}, 5),
+        ({"min_speakers": 3}, 3),
+        ({"max_speakers": 1}, 1),
+        ({"min_speakers": 1, "max_speakers": 3}, 2),
+    ],
+)
+def test_what_is_told_holds(bounds: dict[str, int], n: int) -> None:
+    assert found(voices(NEAR, ALSO_NEAR, FAR), **bounds) == n
 
 
 def test_one_speaker_or_none_is_left_alone() -> None:
-    assert found(voices(NEAR), 1) == (1, [None])
+    assert found(voices(NEAR)) == 1
+    assert found(np.zeros((0, 32))) == 0
 
 
 def test_over_a_telephone_near_voices_may_be_two() -> None:
-    assert found(voices(NEAR, ALSO_NEAR, FAR), 3, SCATTER.within(narrow=True)) == (3, [None])
+    assert found(voices(NEAR, ALSO_NEAR, FAR), replace(APART, alike=None)) == 3
 
 
 @pytest.mark.parametrize(("together", "n"), [(0.9, 2), (0.1, 3)])
@@ -100,10 +102,10 @@ def test_where_two_speak_at_once_is_nobody(together: float, n: int) -> None:
     probabilities = np.tile([0, 1, 0, 0], (3 * SECONDS * 50, 1)).astype(np.float32)
     probabilities[2 * SECONDS * 50 :] = [0, 1 - together, together, 0]
     counts = VoiceCounts(0.0, probabilities)
-    assert found(voices(NEAR, FAR, both), 3, counts=counts)[0] == n
+    assert found(voices(NEAR, FAR, both), counts=counts) == n
 
 
 def test_where_several_are_heard_but_no_two_others_is_somebody() -> None:
     probabilities = np.tile([0, 0.1, 0.9, 0], (3 * SECONDS * 50, 1)).astype(np.float32)
     counts = VoiceCounts(0.0, probabilities)
-    assert found(voices(NEAR, FAR, np.eye(32)[3]), 3, counts=counts) == (3, [None])
+    assert found(voices(NEAR, FAR, np.eye(32)[3]), counts=counts) == 3
