@@ -342,11 +342,7 @@ class Diarizer:
             number = probabilities(every, *bounds)
         return within(every, *bounds), number
 
-    def _estimator(
-        self,
-        model: SpeakerEncoder,
-        scatter: Scatter,
-    ) -> Any:
+    def _estimator(self, model: SpeakerEncoder, scatter: Scatter) -> Any:
         return clustering.make(
             self.backend,
             n_speakers=self.n_speakers,

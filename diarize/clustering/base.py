@@ -208,8 +208,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
         Each of the rows X is in the nearest set of theirs, and each speaker holds one at least.
         """
         rows = check_rows(X)
-        again = copy(self).set_params(n_speakers=len(centroids), min_speakers=None)
-        again.set_params(max_speakers=None)
+        again = copy(self).set_params(
+            n_speakers=len(centroids), min_speakers=None, max_speakers=None
+        )
         speakers = replace(self.speakers(), centroids=centroids)
         sets = speakers.sets()
         places = speakers.places(sets)

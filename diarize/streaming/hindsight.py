@@ -74,8 +74,8 @@ class Hindsight:
         self._settler = Settler(
             self._clustering,
             options,
-            bounds["n_speakers"] or bounds["min_speakers"] or 0,
             likeness,
+            bounds["n_speakers"] or bounds["min_speakers"] or 0,
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval
@@ -156,8 +156,7 @@ class Hindsight:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        scatter = self._scatter.within(narrow)
-        estimator = clustering.make("ckm", max_speakers=most, scatter=scatter, **self._params)
+        estimator = self._made("ckm", {"max_speakers": most}, narrow)
         with PASSES:
             decoded = decoder(*heard, self._options)
             return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
@@ -173,7 +172,11 @@ class Hindsight:
 
     def _clustering(self, n_windows: int) -> Any:
         """A new one for what is settled; few windows are asked for no more speakers than these."""
-        scatter = self._scatter.within(self._narrow)
-        made = clustering.make(self._backend, **self._bounds, scatter=scatter, **self._params)
+        made = self._made(self._backend, self._bounds, self._narrow)
         made.ask_no_more_than(n_windows)
         return made
+
+    def _made(self, backend: str, bounds: Mapping[str, int | None], narrow: bool) -> Any:
+        """A new clustering."""
+        scatter = self._scatter.within(narrow)
+        return clustering.make(backend, **bounds, scatter=scatter, **self._params)

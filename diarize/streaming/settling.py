@@ -28,16 +28,16 @@ class Settler:
     Args:
         make: a new clustering, not fitted yet, for so many vectors.
         options: of the timeline.
+        likeness: of the embedding.
         least: so many speakers are named, however short their turns are.
-        likeness: of the embedding; None: nobody doubts how many speakers there are.
     """
 
     def __init__(
         self,
         make: Callable[[int], Any],
         options: TimelineOptions,
+        likeness: Likeness,
         least: int = 0,
-        likeness: Likeness | None = None,
     ) -> None:
         self._make, self._options, self._least, self._likeness = make, options, least, likeness
         self._before = SpeakerSets(np.zeros((0, 0), bool))
@@ -71,7 +71,7 @@ class Settler:
         least = self._least if whole else 0
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
         estimator = self._make(len(coarse))
-        if whole and self._likeness is not None:  # of a part of it, turns do not tell how many
+        if whole:  # of a part of it, turns do not tell how many
             estimator, found = recounted(estimator, coarse, decoded, self._likeness)
         else:
             found = decoded(estimator.fit(coarse))

@@ -57,9 +57,9 @@ def recounted(
     composes = estimator.compose is not None
     estimator.ask_one_more(len(windows))
     found = decoded(estimator.fit(windows))
+    estimator.set_params(n_speakers=told, max_speakers=most)
     while len(found.names) > low:
-        surely = len(found.names) > high
-        who = _nobody(found, likeness, composes, surely)
+        who = _nobody(found, likeness, composes, surely=len(found.names) > high)
         if who is None:
             break
         others = np.delete(found.monologues.centroids, who, axis=0)
@@ -67,7 +67,7 @@ def recounted(
     if estimator.n_speakers_ > high:  # somebody has no turn
         estimator = estimator.moved_to(windows, found.monologues.centroids)
         found = decoded(estimator)
-    return estimator.set_params(max_speakers=most), found
+    return estimator, found
 
 
 def _nobody(found: Decoded, likeness: Likeness, composes: bool, surely: bool) -> int | None:
@@ -81,10 +81,9 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, surely: bool) ->
     """
     said = found.monologues
     doubted = doubts(said, likeness)
-    again = np.zeros(len(said.names))
-    again[[said.names.index(name) for name in doubted.names]] = doubted.again
-    who = int(again.argmax())
-    if again[who] >= NOBODY_NEW:
+    most = int(doubted.again.argmax())
+    who = said.names.index(doubted.names[most])
+    if doubted.again[most] >= NOBODY_NEW:
         return who
     mixed = _two_others(found) if composes else None
     return who if mixed is None and surely else mixed

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from diarize import clustering
+from diarize.scatter import Likeness
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
@@ -29,7 +30,9 @@ def make(_n_windows: int) -> Any:
 
 def test_the_whole_is_settled_at_once() -> None:
     vectors = voices("aaabbbaa")
-    found = Settler(make, TimelineOptions()).settle(vectors, cells(8), vectors, 0.0, np.inf)
+    found = Settler(make, TimelineOptions(), Likeness()).settle(
+        vectors, cells(8), vectors, 0.0, np.inf
+    )
     assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
@@ -41,12 +44,12 @@ def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
     def ckm(_n_windows: int) -> Any:
         return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
 
-    found = Settler(ckm, options).settle(vectors, cells(7), vectors, 0.0, np.inf)
+    found = Settler(ckm, options, Likeness()).settle(vectors, cells(7), vectors, 0.0, np.inf)
     assert max(len(names) for _, _, names in found) == d
 
 
 def test_speakers_keep_their_names_from_pass_to_pass() -> None:
-    settler = Settler(make, TimelineOptions())
+    settler = Settler(make, TimelineOptions(), Likeness())
     order = "aaaabbbbaaaaccccbbbb"
     vectors, times = voices(order), cells(20)
     found = []
@@ -63,7 +66,7 @@ def test_speakers_keep_their_names_from_pass_to_pass() -> None:
 
 
 def test_nothing_was_heard() -> None:
-    settler = Settler(make, TimelineOptions())
+    settler = Settler(make, TimelineOptions(), Likeness())
     nothing = np.zeros((0, 16), np.float32)
     assert settler.settle(nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
     assert settler.settle(nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []

@@ -45,7 +45,7 @@ def found(
         vectors: of a second each.
         scatter: of the vectors.
         counts: how many are heard.
-        bounds: what is told of the number of speakers; what is inferred is the least of these.
+        bounds: what is told of the number of speakers.
     """
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
     told = {"max_set_size": 1, "compose": compose, "scatter": scatter}
