@@ -2,8 +2,8 @@
 
 A clustering sees windows, and one voice that is heard for long, or in two moods, may lie there like
 two, and two voices that are heard together a few times like a third. Turns tell more: how much each
-speaker says alone, how alike he is to those who say more (`diarize.voices.number`), and how many
-are heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
+speaker says, how alike he is to those who say more (`diarize.voices.number`), and how many are
+heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
 """
 
 from __future__ import annotations

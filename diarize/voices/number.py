@@ -94,10 +94,10 @@ def evidence(
 
     Returns:
         The speakers, who talks most first, and of each: the largest log odds that he is one of
-        those before him, -inf for the first; seconds of his speech; and the least log odds that a
-        stretch of it is the person's who says the rest.
+        those before him, -inf for the first; seconds of his speech, those in company by half; and
+        the least log odds that a stretch of it is the person's who says the rest.
     """
-    seconds, centroids = said.seconds, said.centroids
+    seconds, centroids = said.spoken, said.centroids
     scarce = scarcity(seconds)
     order = np.argsort(-seconds, kind="stable")
     told = np.zeros((len(order), 3))

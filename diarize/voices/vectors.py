@@ -84,11 +84,14 @@ class Monologues:
         names: by first appearance.
         weights: seconds of each cell.
         vectors: of the window that speaks for each cell, unit length.
+        spoken: seconds of speech, those in company by half: they tell less of a voice, but whoever
+            talks while others do has as much to say.
     """
 
     names: tuple[str, ...]
     weights: Float64[np.ndarray, "k n"]
     vectors: Float[np.ndarray, "n p"]
+    spoken: Float64[np.ndarray, " k"]
 
     @classmethod
     def of(
@@ -102,8 +105,9 @@ class Monologues:
         held = [_held(annotation, name, cells) for name in names]
         weights = np.reshape(held, (len(names), len(cells)))
         alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
+        spoken = (alone + weights).sum(axis=1) / 2
         weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
-        return cls(names, weights, vectors)
+        return cls(names, weights, vectors, spoken)
 
     @cached_property
     def seconds(self) -> Float64[np.ndarray, " k"]:

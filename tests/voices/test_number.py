@@ -139,6 +139,17 @@ def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:
     assert probabilities(two)[2] > max(probabilities(one)[2], probabilities(three).get(2, 0.0))
 
 
+def test_who_talks_while_others_do_is_no_less_somebody() -> None:
+    rng = np.random.default_rng(0)
+    laid = cells(60, 0.2)
+    first, other = voice(rng, 0, 0.6), voice(rng, 1, 0.6, 2)
+    vectors = np.concatenate([first[:58], other])
+    often = annotation((0.0, 11.6, "a"), (5.0, 12.0, "b"))
+    hardly = annotation((0.0, 11.6, "a"), (11.6, 12.0, "b"))
+    somebody, nobody = (doubts_of(turns, laid, vectors).again[1] for turns in (often, hardly))
+    assert somebody < 0.1 * nobody
+
+
 @pytest.mark.filterwarnings("error")
 def test_windows_that_coincide_and_a_single_one() -> None:
     turns, cells = talk(0.2)
