@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diarize.embedding.knowledge import Knowledge
     from diarize.embedding.model import Composition
 
-SHORTEST = 0.6  # seconds; a shorter window is widened to this: f has learned from hardly less
+SHORTEST = 0.1  # seconds; a shorter window is widened to this
 
 
 @dataclass(frozen=True)

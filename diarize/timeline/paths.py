@@ -15,7 +15,7 @@ from diarize.sets import SpeakerSets
 from diarize.timeline.trellis import TimelineOptions
 
 # A pause of this many seconds halves the cost of changing speakers across it.
-FORGETTING = 1.0
+FORGETTING = 0.5
 
 SURELY_NORMAL = 1e-250  # a sum of products that is larger has lost nothing to underflow
 
