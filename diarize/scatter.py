@@ -98,9 +98,9 @@ class Likeness:
         same_person: least probability that speakers found in two recordings are one person.
     """
 
-    offset: float = -40.37
-    cosine: float = 49.0
-    scarcity: float = 5.17
+    offset: float = -51.23
+    cosine: float = 58.9
+    scarcity: float = 6.96
     known: float = 0.85
     same_person: float = 0.93
 

@@ -83,10 +83,10 @@ class RunOptions:
         show_default="that of the model, 0.5; more in over half an hour of speech",
     )
     switch: float = seconds(
-        0.07, "How long another set must clearly fit better to be worth a change of speakers."
+        0.06, "How long another set must clearly fit better to be worth a change of speakers."
     )
     overlap: float = option(
-        0.03,
+        0.025,
         "COST",
         "Of each further speaker at one instant, in units of squared distance between unit "
         "vectors; larger: less overlap.",

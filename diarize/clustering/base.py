@@ -233,12 +233,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
         self.set_params(**dict.fromkeys(too_many, n_rows))
         return max(too_many.values(), default=None)
 
-    def ask_one_more(self, n_rows: int) -> None:
-        """Look for one speaker more than it is told that there are at most, if rows allow it."""
+    def ask_for_more(self, n_rows: int, more: int) -> None:
+        """Look for so many speakers more than it is told that there are at most, as rows allow."""
         most = self.n_speakers or self.max_speakers
         if most is not None and most < min(n_rows, MAX_SPEAKERS):
-            told = None if self.n_speakers is None else most + 1
-            self.set_params(n_speakers=told, max_speakers=most + 1)
+            most = min(most + more, n_rows, MAX_SPEAKERS)
+            told = None if self.n_speakers is None else most
+            self.set_params(n_speakers=told, max_speakers=most)
 
     def speakers(self) -> Speakers:
         """Who was found, for what comes after a fit; where the truth was told, so are the sets."""

@@ -20,6 +20,8 @@ from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.timeline.decoding import Decoded
 from diarize.voices.number import doubts
 
+MORE = 2  # speakers beyond those that there may be at most
+
 NOBODY_NEW = 0.6
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
@@ -37,8 +39,8 @@ def recounted(
 ) -> tuple[Any, Decoded]:
     """Fit a clustering, and let one speaker after the other leave, while somebody is nobody new.
 
-    Where it is told how many there are at most, one more is looked for, since turns tell better
-    than windows who is to leave. Where nobody says from which cosine on two voices are alike, as in
+    Where it is told how many there are at most, `MORE` are looked for, since turns tell better than
+    windows who is to leave. Where nobody says from which cosine on two voices are alike, as in
     a narrow band, in which near centroids may be two voices, everybody stays.
 
     Args:
@@ -55,7 +57,7 @@ def recounted(
     told, most = estimator.n_speakers, estimator.max_speakers
     low, high = told or estimator.min_speakers or 1, told or most or len(windows)
     composes = estimator.compose is not None
-    estimator.ask_one_more(len(windows))
+    estimator.ask_for_more(len(windows), MORE)
     found = decoded(estimator.fit(windows))
     estimator.set_params(n_speakers=told, max_speakers=most)
     while len(found.names) > low:

@@ -28,8 +28,8 @@ class TimelineOptions:
         min_gap: a shorter gap between two turns of one speaker is closed.
     """
 
-    switch: float = 0.07
-    overlap: float = 0.03
+    switch: float = 0.06
+    overlap: float = 0.025
     counts: float = 0.3
     min_turn: float = 0.2
     min_gap: float = 0.3

@@ -24,7 +24,7 @@ FEW_WINDOWS = 8  # of one voice, to say whom it resembles
 LEAST_ROWS = 5 * AXES
 """Windows beyond the first of each speaker from which on a covariance within speakers is one."""
 
-SHIPPED_WITHIN = 0.1226
+SHIPPED_WITHIN = 0.115
 """Mean squared distance of windows from their speaker's centroid, of the model that ships and its
 training voices. Windows of conversations scatter more (`SCATTER`): they hold pauses, other voices,
 rooms. What they have in common, one minus that, is taken to shrink in the same proportion with

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from diarize.pipeline import Diarizer
 
 TIMELINE_SPACE: dict[str, Sequence[Any]] = {
-    "switch": (0.07, 0.04, 0.15),
-    "overlap": (0.03, 0.0, 0.1, 0.2),
+    "switch": (0.06, 0.03, 0.15),
+    "overlap": (0.025, 0.0, 0.1, 0.2),
     "min_turn": (0.2, 0.1, 0.4),
 }
 """What is worth tuning of the timeline; the default first."""

@@ -7,19 +7,25 @@
 The usual training makes its windows on the processor, which keeps a GPU waiting. `pack` writes the
 voices that such a training collected (`WORK/voices`) as Ogg Opus, with noise and rooms, a few tens
 of MB to carry to another machine; of the speakers of all splits it marks those of `train`. `train`
-goes on with models side by side, each by itself, on the same windows, as `go_on.py` does with one,
-and writes them to OUT under their names. The episodes are the same (`EpisodeConfig`) but for three
-things: a speaker is another voice by being played at any speed from 0.8 to 1.25, not by Praat;
-a lossy codec is a limit on the band; GSM is mu-law. It stops by the clock, by which the rate falls.
+goes on with models side by side, each in a process of its own, on windows that one more process
+renders for all of them, as `go_on.py` does with one, and writes them to OUT under their names. The
+episodes are the same (`EpisodeConfig`) but for three things: a speaker is another voice by being
+played at any speed from 0.8 to 1.25, not by Praat; a lossy codec is a limit on the band; GSM is
+mu-law. It stops by the clock, by which the rate falls.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import count, pairwise
+from multiprocessing import Queue
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +52,9 @@ AS_RECORDED = 0.4  # share of an episode's voices that are played at their own s
 BANDS = (3_500.0, 7_500.0)  # Hz above which a codec keeps nothing
 MU = 255.0
 CHECKPOINT = 60.0  # seconds between two files of weights
+READERS = 8
+AHEAD = 8  # batches that wait for a model
+USES, RECENT = 2, 256  # of a batch, at most in the mean; and those that may be used again
 
 
 def pack(
@@ -322,41 +331,80 @@ class Episodes:
 
 
 def _read(path: Path, device: str) -> Tensor:
-    samples, _ = soundfile.read(path, dtype="int16")
-    return torch.from_numpy(samples).to(device)
+    """Several readers, each with a part of its own."""
+    whole = soundfile.info(path).frames
+    edges = np.linspace(0, whole, READERS + 1).astype(int).tolist()
+
+    def part(edge: tuple[int, int]) -> np.ndarray:
+        begin, end = edge
+        return soundfile.read(path, frames=end - begin, start=begin, dtype="int16")[0]
+
+    with ThreadPoolExecutor(READERS) as readers:
+        parts = list(readers.map(part, pairwise(edges)))
+    return torch.from_numpy(np.concatenate(parts)).to(device)
+
+
+def render(told: argparse.Namespace, queues: Sequence[Queue]) -> None:
+    """Make batches for all models, a process that goes on until it is ended."""
+    usual, apart = (EpisodeConfig(told.episodes, acoustics=sound) for sound in (USUAL, APART))
+    episodes = Episodes(told.pack, usual, told.device, told.seed, told.all)
+    for number in count():
+        episodes.config = (usual, apart)[number % 2]
+        batch = episodes.batch().to("cpu")
+        batch = replace(batch, features=batch.features.half())
+        for queue in queues:
+            queue.put(batch)
+
+
+def learn(told: argparse.Namespace, name: str, queue: Queue) -> None:
+    """Take steps with one model until the time is over, a process of its own."""
+    torch.manual_seed(told.seed)
+    torch.set_num_threads(1)
+    start = load_model(name)
+    model = CompositionalEmbedding(start.config)
+    trainer = Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device)
+    trainer.begin_with(start)
+    faster_matrices(trainer)
+    rng = np.random.default_rng([told.seed, 5])
+    made, recent = 0, deque[Batch](maxlen=RECENT)
+    began = shown = time.monotonic()
+    losses: list[float] = []
+    while trainer.over < 1:
+        if trainer.step >= USES * made or not queue.empty():
+            batch = queue.get().to(told.device)
+            recent.append(batch)
+            began = began if made else time.monotonic()
+            made += 1
+        else:
+            batch = recent[int(rng.integers(len(recent)))]
+        now = time.monotonic()
+        trainer.over = (now - began) / (60 * told.minutes)
+        batch = replace(batch, features=batch.features.float())
+        losses.append(trainer.advance(cropped(batch, rng))["windows"])
+        if now >= shown + CHECKPOINT or trainer.over >= 1:
+            mean, shown, losses = np.mean(losses), now, []
+            took = f"{now - began:5.0f} s {trainer.step:6d} steps of {made:6d} batches"
+            print(f"{Path(name).stem} {took} {mean:.4f}", flush=True)
+            save_model(trainer.finished(), told.out / Path(name).name)
 
 
 def train(told: argparse.Namespace) -> None:
-    """Take steps until the time is over."""
-    began = time.monotonic()
-    torch.manual_seed(told.seed)
-    usual, apart = (EpisodeConfig(told.episodes, acoustics=sound) for sound in (USUAL, APART))
-    episodes = Episodes(told.pack, usual, told.device, told.seed, told.all)
-    rng = np.random.default_rng([told.seed, 5])
-    trainers = []
-    for start in map(load_model, told.models):
-        model = CompositionalEmbedding(start.config)
-        trainers.append(Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device))
-        trainers[-1].begin_with(start)
-        faster_matrices(trainers[-1])
-    ready, shown, losses = time.monotonic(), 0.0, []
-    print(f"ready after {ready - began:.0f} s", flush=True)
+    """One process renders for all models, which learn in one process each."""
     told.out.mkdir(parents=True, exist_ok=True)
-    over = 0.0
-    while over < 1:
-        over = (time.monotonic() - ready) / (60 * told.minutes)
-        episodes.config = (usual, apart)[trainers[0].step % 2]
-        batch = episodes.batch()
-        for trainer in trainers:
-            trainer.over = over
-        losses.append([trainer.advance(cropped(batch, rng))["windows"] for trainer in trainers])
-        if time.monotonic() - ready >= shown + CHECKPOINT or over >= 1:
-            shown = time.monotonic() - ready
-            means = " ".join(f"{mean:.4f}" for mean in np.mean(losses, axis=0))
-            print(f"{shown:5.0f} s {trainers[0].step:6d} steps {means}", flush=True)
-            losses = []
-            for trainer, name in zip(trainers, told.models, strict=True):
-                save_model(trainer.finished(), told.out / Path(name).name)
+    context = torch.multiprocessing.get_context("spawn")
+    queues = [context.Queue(AHEAD) for _ in told.models]
+    renderer = context.Process(target=render, args=(told, queues), daemon=True)
+    learners = [
+        context.Process(target=learn, args=(told, *each), daemon=True)
+        for each in zip(told.models, queues, strict=True)
+    ]
+    for process in (renderer, *learners):
+        process.start()
+    while any(learner.is_alive() for learner in learners):
+        time.sleep(0.5)
+        if not renderer.is_alive() or any(learner.exitcode for learner in learners):
+            sys.exit("a process ended before its time")
+    renderer.terminate()
 
 
 class Timed(Trainer):

@@ -254,8 +254,8 @@ def test_rivals_who_are_alike_leave_in_doubt_who_it_is() -> None:
 
 def test_how_alike_strangers_are_is_seen_where_two_are_certainly_different() -> None:
     """Two children of two recordings are one person's, unless there are two more like them."""
-    shared, own = np.sqrt(0.89) * np.eye(7)[0], np.sqrt(0.11) * np.eye(7)
-    children = [(shared + own[n]).tolist() for n in range(1, 5)]  # of cosine 0.89 all
+    shared, own = np.sqrt(0.92) * np.eye(7)[0], np.sqrt(0.08) * np.eye(7)
+    children = [(shared + own[n]).tolist() for n in range(1, 5)]  # of cosine 0.92 all
     recordings = [voices(children[0], own[5].tolist()), voices(children[1], own[6].tolist())]
     assert link(recordings, [None] * 4) == [0, 1, 0, 3]
     third = voices(*children[2:])
