@@ -350,8 +350,8 @@ def render(told: argparse.Namespace, queues: Sequence[Queue]) -> None:
     episodes = Episodes(told.pack, usual, told.device, told.seed, told.all)
     for number in count():
         episodes.config = (usual, apart)[number % 2]
-        batch = episodes.batch().to("cpu")
-        batch = replace(batch, features=batch.features.half())
+        batch = episodes.batch()
+        batch = replace(batch, features=batch.features.half()).to("cpu")
         for queue in queues:
             queue.put(batch)
 
@@ -366,26 +366,29 @@ def learn(told: argparse.Namespace, name: str, queue: Queue) -> None:
     trainer.begin_with(start)
     faster_matrices(trainer)
     rng = np.random.default_rng([told.seed, 5])
-    made, recent = 0, deque[Batch](maxlen=RECENT)
+    batch = queue.get().to(told.device)
+    made, recent = 1, deque([batch], maxlen=RECENT)
     began = shown = time.monotonic()
     losses: list[float] = []
-    while trainer.over < 1:
-        if trainer.step >= USES * made or not queue.empty():
-            batch = queue.get().to(told.device)
-            recent.append(batch)
-            began = began if made else time.monotonic()
-            made += 1
-        else:
-            batch = recent[int(rng.integers(len(recent)))]
+    while True:
         now = time.monotonic()
         trainer.over = (now - began) / (60 * told.minutes)
+        batch = cropped(batch, rng)
         batch = replace(batch, features=batch.features.float())
-        losses.append(trainer.advance(cropped(batch, rng))["windows"])
+        losses.append(trainer.advance(batch)["windows"])
         if now >= shown + CHECKPOINT or trainer.over >= 1:
             mean, shown, losses = np.mean(losses), now, []
             took = f"{now - began:5.0f} s {trainer.step:6d} steps of {made:6d} batches"
             print(f"{Path(name).stem} {took} {mean:.4f}", flush=True)
             save_model(trainer.finished(), told.out / Path(name).name)
+        if trainer.over >= 1:
+            return
+        if trainer.step >= USES * made or not queue.empty():
+            batch = queue.get().to(told.device)
+            recent.append(batch)
+            made += 1
+        else:
+            batch = recent[int(rng.integers(len(recent)))]
 
 
 def train(told: argparse.Namespace) -> None:
