@@ -13,6 +13,7 @@ from diarize.clustering import BACKENDS
 from diarize.clustering.base import MAX_SPEAKERS
 from diarize.formats.table import FORMATS
 from diarize.pipeline import STEPS, WINDOWS
+from diarize.timeline.trellis import TimelineOptions
 
 from .conftest import options_of
 
@@ -50,6 +51,7 @@ def test_help_gives_every_default(capsys: pytest.CaptureFixture[str]) -> None:
             assert option.default is not None or isinstance(option.show_default, str), name
     assert run_command(["run", "--help"]) == 0
     shown = capsys.readouterr().out  # its layout depends on the version of Typer
-    for text in ("0.5<=x<=5.0", "default: 0.03", "0.0<=x<=1.0", "(inferred)"):
+    switch = f"default: {TimelineOptions().switch}"
+    for text in ("0.5<=x<=5.0", switch, "0.0<=x<=1.0", "(inferred)"):
         assert text in shown
     assert "that of the model, 2.0" in " ".join(shown.replace("│", " ").split())
