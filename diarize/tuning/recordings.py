@@ -14,6 +14,7 @@ from diarize import clustering
 from diarize.activity.counts import Hook
 from diarize.errors import InputError
 from diarize.scoring import score_files
+from diarize.timeline.trellis import TimelineOptions
 from diarize.tuning.search import Params, Space, Tuning, search
 from diarize.tuning.trials import declared_space
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from diarize.pipeline import Diarizer
 
 TIMELINE_SPACE: dict[str, Sequence[Any]] = {
-    "switch": (0.06, 0.03, 0.15),
-    "overlap": (0.025, 0.0, 0.1, 0.2),
-    "min_turn": (0.2, 0.1, 0.4),
+    "switch": (TimelineOptions.switch, 0.03, 0.15),
+    "overlap": (TimelineOptions.overlap, 0.0, 0.1, 0.2),
+    "min_turn": (TimelineOptions.min_turn, 0.1, 0.4),
 }
 """What is worth tuning of the timeline; the default first."""
 

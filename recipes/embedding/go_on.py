@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,8 +114,12 @@ def cropped(batch: Batch, rng: np.random.Generator) -> Batch:
     return replace(batch, features=batch.features[:, begin : begin + kept])
 
 
-def faster_matrices(trainer: Trainer) -> None:
-    """Have the matrices of a trainer's model moved by Muon."""
+def going_on(
+    start: CompositionalEmbedding, config: LoopConfig, device: str = "cpu", kind: Any = Trainer
+) -> Any:
+    """A trainer of this kind that begins with these weights; Muon moves the matrices."""
+    trainer = kind(CompositionalEmbedding(start.config), config, device)
+    trainer.begin_with(start)
     named = list(trainer.model.encode.named_parameters())
     others = [p for name, p in named if not _moves_faster(name)]
     groups = [
@@ -123,17 +128,14 @@ def faster_matrices(trainer: Trainer) -> None:
         {"params": [p for name, p in named if _moves_faster(name)], "factor": FASTER, "muon": True},
     ]
     trainer.optimiser = Muon(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=1e-4)
+    return trainer
 
 
 def train(told: argparse.Namespace) -> None:
     """Take the steps that are left."""
-    start = load_model(told.start)
-    model = CompositionalEmbedding(start.config)
     cooldown = round(0.8 * told.steps)
     config = LoopConfig(told.steps, RATE, warmup=200, cooldown=cooldown, every=500)
-    trainer = Trainer(model, config)
-    trainer.begin_with(start)
-    faster_matrices(trainer)
+    trainer = going_on(load_model(told.start), config)
     told.out.mkdir(parents=True, exist_ok=True)
     checkpoint = told.out / "checkpoint.safetensors"
     if checkpoint.exists():

@@ -31,12 +31,12 @@ from pathlib import Path
 import numpy as np
 import soundfile
 import torch
-from go_on import APART, RATE, USUAL, cropped, faster_matrices
+from go_on import APART, RATE, USUAL, cropped, going_on
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding import CompositionalEmbedding, load_model, save_model
+from diarize.embedding import load_model, save_model
 from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.channel import BLOCK, TELEPHONE
@@ -360,11 +360,8 @@ def learn(told: argparse.Namespace, name: str, queue: Queue) -> None:
     """Take steps with one model until the time is over, a process of its own."""
     torch.manual_seed(told.seed)
     torch.set_num_threads(1)
-    start = load_model(name)
-    model = CompositionalEmbedding(start.config)
-    trainer = Timed(model, LoopConfig(rate=told.rate, warmup=told.warmup), told.device)
-    trainer.begin_with(start)
-    faster_matrices(trainer)
+    config = LoopConfig(rate=told.rate, warmup=told.warmup)
+    trainer = going_on(load_model(name), config, told.device, Timed)
     rng = np.random.default_rng([told.seed, 5])
     batch = queue.get().to(told.device)
     made, recent = 1, deque([batch], maxlen=RECENT)
