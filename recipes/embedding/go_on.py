@@ -15,7 +15,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ APART = replace(USUAL, one_place=0.35)  # of every second batch
 CUT, SHORTEST, JITTER = 0.6, 44, 6  # share of batches; frames
 RATE, FASTER = 1e-3, 5.0  # and by what matrices move faster
 DECAY = 0.01
+
+SomeTrainer = TypeVar("SomeTrainer", bound=Trainer)
 
 
 class Muon(torch.optim.AdamW):
@@ -115,8 +117,8 @@ def cropped(batch: Batch, rng: np.random.Generator) -> Batch:
 
 
 def going_on(
-    start: CompositionalEmbedding, config: LoopConfig, device: str = "cpu", kind: Any = Trainer
-) -> Any:
+    kind: type[SomeTrainer], start: CompositionalEmbedding, config: LoopConfig, device: str = "cpu"
+) -> SomeTrainer:
     """A trainer of this kind that begins with these weights; Muon moves the matrices."""
     trainer = kind(CompositionalEmbedding(start.config), config, device)
     trainer.begin_with(start)
@@ -135,7 +137,7 @@ def train(told: argparse.Namespace) -> None:
     """Take the steps that are left."""
     cooldown = round(0.8 * told.steps)
     config = LoopConfig(told.steps, RATE, warmup=200, cooldown=cooldown, every=500)
-    trainer = going_on(load_model(told.start), config)
+    trainer = going_on(Trainer, load_model(told.start), config)
     told.out.mkdir(parents=True, exist_ok=True)
     checkpoint = told.out / "checkpoint.safetensors"
     if checkpoint.exists():

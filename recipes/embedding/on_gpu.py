@@ -361,7 +361,7 @@ def learn(told: argparse.Namespace, name: str, queue: Queue) -> None:
     torch.manual_seed(told.seed)
     torch.set_num_threads(1)
     config = LoopConfig(rate=told.rate, warmup=told.warmup)
-    trainer = going_on(load_model(name), config, told.device, Timed)
+    trainer = going_on(Timed, load_model(name), config, told.device)
     rng = np.random.default_rng([told.seed, 5])
     batch = queue.get().to(told.device)
     made, recent = 1, deque([batch], maxlen=RECENT)
