@@ -86,6 +86,9 @@ def test_each_recording_is_embedded_once_and_clustered_once_for_all_timelines(
 def test_declared_candidates_are_the_space(diarizer: Diarizer) -> None:
     space = recordings_space(diarizer)
     assert space.keys() == {"threshold", *TIMELINE_SPACE}  # numbers are not for all
+    assert {name: TIMELINE_SPACE[name][0] for name in TIMELINE_SPACE}.items() <= vars(
+        TimelineOptions()
+    ).items()
 
 
 def test_progress(diarizer: Diarizer, conversations: list[Conversation]) -> None:

@@ -65,8 +65,8 @@ class Links(Clusterer):
 
     # Windows of 2 s of one voice (conversations of dev-a) have cosines of 0.75 to 0.84 with each
     # other (middle half) and of 0.88 to 0.92 with their center; those of two voices, of 0.35 to
-    # 0.54. Of 29 combinations the defaults are among the best with hindsight, on 158 conversations,
-    # that are not worse live than lower ones.
+    # 0.54. The defaults, one of 29 combinations, are between what is best with hindsight, which is
+    # higher, and what is best live, which is lower (recipes/streaming/RESULTS.md).
     negative = ("T_c", "T_s", "T_p")  # `Thresholds` looks at them
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
