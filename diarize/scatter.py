@@ -10,11 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 
 NARROW = 1.1
 """By how much more a voice is taken to scatter over a telephone. Its windows do not; but near
 centroids may be two voices there, so that nothing else joins one voice that is doubled."""
+
+ONE_SIDED = 0.4
+"""Length of the mean of unit vectors from which on they lie on one side; that of f is 0.62."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,15 @@ class Axes:
             raise ValueError("axes, mean and covariances that do not fit each other")
         if not all(np.isfinite(values).all() for values in vars(self).values()):
             raise ValueError("axes that are not finite")
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether all speakers lie on one side, so that `voiced` tells them from what is none."""
+        return bool(np.linalg.norm(self.mean) >= ONE_SIDED)
+
+    def voiced(self, vectors: Float[np.ndarray, "*n p"]) -> Float64[np.ndarray, "*n"]:
+        """How far unit vectors lie on the side of all speakers, 1 on average; mixtures far less."""
+        return np.asarray(vectors @ (self.mean / (self.mean @ self.mean)), dtype=np.float64)
 
 
 @dataclass(frozen=True)

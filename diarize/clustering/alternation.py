@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
@@ -12,6 +14,7 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.nearest import Nearest
+from diarize.scatter import Axes
 from diarize.sets import to_sphere
 
 TRIALS = 6
@@ -26,17 +29,43 @@ LONGEST, SHORTEST = 8.0, 1e-4
 DESCENT_VALUES = 2**23
 """Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
 
-NEARNESS = 0.7
-"""What a cosine above `apart` costs, as squared distance of every row."""
+OUTSIDE = 0.7
+"""What a cosine that is too large or too small costs, as squared distance of every row."""
+
+ASTRAY = 0.16
+"""How far on the side of all speakers a centroid must lie (`Axes.voiced`): voices came out at 0.26
+and more on trials of dev-a and dev-b, and what leads g astray at -0.2 and less."""
+
+
+@dataclass(frozen=True)
+class Plausible:
+    """What is known of where speakers lie; restarts that hold to it are preferred.
+
+    Attributes:
+        apart: cosine beyond which two centroids cost the more the nearer they are: by the objective
+            alone, whoever talks for long has a second centroid before somebody who says little has
+            any.
+        axes: by which voices are told from what is none. Far from all voices there may be a vector
+            with which g composes what is near to the rows, so that by the objective alone nobody
+            who ever speaks alone is better than a person.
+    """
+
+    apart: float | None = None
+    axes: Axes | None = None
+
+    def cost(self, centroids: Float64[np.ndarray, "r k p"]) -> Float64[np.ndarray, " r"]:
+        """Of these centroids, as squared distance of every row."""
+        outside = np.zeros(len(centroids))
+        if self.apart is not None:
+            cosines = centroids @ centroids.swapaxes(1, 2)
+            outside += np.triu(np.maximum(cosines - self.apart, 0.0), 1).sum(axis=(1, 2))
+        if self.axes is not None:
+            outside += np.maximum(ASTRAY - self.axes.voiced(centroids), 0.0).sum(axis=1)
+        return OUTSIDE * outside
 
 
 class Alternation:
-    """Algorithm 3 for r restarts in step.
-
-    With `apart`, two centroids cost the more the nearer they are beyond that cosine, when restarts
-    are compared: by the objective alone, whoever talks for long has a second centroid before
-    somebody who says little has any.
-    """
+    """Algorithm 3 for r restarts in step."""
 
     def __init__(
         self,
@@ -44,7 +73,7 @@ class Alternation:
         composer: SetComposer,
         offsets: Float64[np.ndarray, " m"],
         centroids: Float64[np.ndarray, "r k p"],
-        apart: float | None = None,
+        plausible: Plausible = Plausible(),
     ) -> None:
         self.sets = composer.sets
         self.offsets = offsets
@@ -56,7 +85,7 @@ class Alternation:
         self.n_iter = np.zeros(len(centroids), dtype=np.int64)  # alternations
         self.converged = np.zeros(len(centroids), dtype=bool)
         self._rows = rows
-        self._apart = apart
+        self._plausible = plausible
         self._composer = composer
         self._sphere = lie_on_sphere(rows)
         self._steps = np.ones(len(centroids))
@@ -88,11 +117,7 @@ class Alternation:
 
     def costs(self) -> Float64[np.ndarray, " r"]:
         """What restarts are compared by."""
-        if self._apart is None:
-            return self.objective()
-        cosines = self.centroids @ self.centroids.swapaxes(1, 2)
-        above = np.triu(np.maximum(cosines - self._apart, 0.0), 1).sum(axis=(1, 2))
-        return self.objective() + NEARNESS * len(self._rows) * above
+        return self.objective() + len(self._rows) * self._plausible.cost(self.centroids)
 
     def _descend(self, restarts: Int64[np.ndarray, " live"], small: np.ndarray) -> None:
         """Steps down the gradient of the objective, each restart with a step of its own.

@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 
-from diarize.clustering.alternation import Alternation
+from diarize.clustering.alternation import Alternation, Plausible
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
+from diarize.scatter import Axes
 from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
@@ -38,6 +40,10 @@ EXCHANGES = 4
 
 PER_EXCHANGE = 3
 """Other rows tried in the place of each speaker."""
+
+VOICED, VOICES = 0.73, 0.1
+"""How far on the side of all speakers (`Axes.voiced`) a row is surely a voice, no mixture of two;
+and the share of the rows that must be so, or else all may be first centroids."""
 
 POLISH = 1e-4
 """The best restart goes on until it gains less than this share of `tol`; it alone costs little."""
@@ -93,8 +99,8 @@ class CKM(SampledClusterer):
             if bounds.low < bounds.high:
                 start = self._search(rows, bounds, generator)
                 k = start.shape[1]
-            apart = self._apart(rows) if bounds.low == bounds.high else None
-            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, apart)
+            plausible = self._plausible(rows, told=bounds.low == bounds.high)
+            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, plausible)
         self.n_iter_ = int(best.n_iter[0])
         self.ssd_history_ = best.values(0)
         self.ssd_ = float(self.ssd_history_[-1])
@@ -120,12 +126,13 @@ class CKM(SampledClusterer):
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         criterion = replace(criterion, n_rows=size)
+        plausible = self._plausible(rows, told=False)
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None
         ) -> tuple[float, Float64[np.ndarray, "1 k p"]]:
             restarts = min(SEARCH_RESTARTS, self.n_restarts)
-            best = self._solve(some, k, 1, restarts, previous, generator)
+            best = self._solve(some, k, 1, restarts, previous, generator, plausible)
             ssd = float(best.objective()[0])
             value = criterion(ssd, best.nearest.counts[0], int(best.used(0).sum()))
             return value, best.centroids
@@ -140,7 +147,7 @@ class CKM(SampledClusterer):
         n_restarts: int,
         start: Float64[np.ndarray, "1 l p"] | None,
         generator: np.random.Generator,
-        apart: float | None = None,
+        plausible: Plausible,
     ) -> Alternation:
         """The best restart for k speakers, some of whom may be known from the start."""
         sets = enumerate_sets(k, self.max_set_size)
@@ -148,20 +155,22 @@ class CKM(SampledClusterer):
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
         # Line 1: m_{j} <- rows; half of the restarts begin with rows that are far apart.
         n_spread = n_restarts // 2
-        initial = [random_rows(rows, k, n_restarts - n_spread, generator)]
+        first = _voices(rows, k, plausible.axes)
+        initial = [random_rows(first, k, n_restarts - n_spread, generator)]
         if n_spread:
-            initial.append(spread_rows(rows, composer, offsets, n_spread, generator))
+            initial.append(spread_rows(first, composer, offsets, n_spread, generator))
         if start is not None:  # as it is, or with speakers added
             again = 1 if start.shape[1] == k else EXTENSIONS
-            initial.append(spread_rows(rows, composer, offsets, again, generator, start[0]))
-        best = self._best_of(rows, composer, offsets, np.concatenate(initial), least_used, apart)
+            initial.append(spread_rows(first, composer, offsets, again, generator, start[0]))
+        begun = np.concatenate(initial)
+        best = self._best_of(rows, composer, offsets, begun, least_used, plausible)
         for _ in range(EXCHANGES if k > 1 else 0):
             exchanged = [
-                spread_rows(rows, composer, offsets, PER_EXCHANGE, generator, others)
+                spread_rows(first, composer, offsets, PER_EXCHANGE, generator, others)
                 for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
-            first = np.concatenate(exchanged)
-            run = self._best_of(rows, composer, offsets, first, least_used, apart)
+            begun = np.concatenate(exchanged)
+            run = self._best_of(rows, composer, offsets, begun, least_used, plausible)
             if run.costs()[0] >= best.costs()[0] * (1 - self.tol):
                 break
             best = run
@@ -178,13 +187,13 @@ class CKM(SampledClusterer):
         offsets: Float64[np.ndarray, " m"],
         initial: Float64[np.ndarray, "r k p"],
         least_used: int,
-        apart: float | None,
+        plausible: Plausible,
     ) -> Alternation:
         """The one of these restarts that costs least, others being given up on the way."""
         at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
         finished = []
         for first in range(0, len(initial), at_once):
-            run = Alternation(rows, composer, offsets, initial[first : first + at_once], apart)
+            run = Alternation(rows, composer, offsets, initial[first : first + at_once], plausible)
             for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
@@ -195,7 +204,19 @@ class CKM(SampledClusterer):
             finished.append(run)
         return min(finished, key=lambda run: float(run.costs()[0]))
 
-    def _apart(self, rows: Rows) -> float | None:
-        """Cosine from which on two centroids are hardly two speakers', whoever asks for them."""
-        alike = self._alike(rows)
-        return None if alike is None else alike + APART * (1 - alike)
+    def _plausible(self, rows: Rows, told: bool) -> Plausible:
+        """Where speakers lie, as far as it is known; `told`: so many are asked for."""
+        if self.scatter is None or not lie_on_sphere(rows):
+            return Plausible()
+        alike = self.scatter.alike if told else None
+        apart = None if alike is None else alike + APART * (1 - alike)
+        axes = self.scatter.axes
+        return Plausible(apart, axes if axes is not None and axes.one_sided else None)
+
+
+def _voices(rows: Rows, k: int, axes: Axes | None) -> Float[np.ndarray, "voices p"]:
+    """The rows that are surely voices rather than mixtures, where that is known of enough."""
+    if axes is None:
+        return rows
+    voices = rows[axes.voiced(rows) >= VOICED]
+    return voices if len(voices) >= max(k, VOICES * len(rows)) else rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,12 +13,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import alternation, ckm
-from diarize.clustering.alternation import Alternation
+from diarize.clustering.alternation import ASTRAY, OUTSIDE, Alternation, Plausible
 from diarize.clustering.ckm import CKM
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
-from diarize.scatter import Scatter
+from diarize.scatter import Axes, Scatter
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -50,6 +51,52 @@ def test_it_finds_who_is_in_every_row(make_world, g, d):
     assert adjusted_rand_score(world.truth.labels, model.labels_) == 1
     assert np.array_equal(model.sets_.subsumption(), world.truth.subsumption())
     assert np.isclose(model.ssd_, objective(model, rows, g))
+
+
+def axes_along(first):
+    """Axes of a space in which the mean of all speakers lies along one unit vector."""
+    p = len(first)
+    return Axes(np.asarray(first), np.eye(2, p, 3), np.eye(2), np.eye(2))
+
+
+def test_centroids_where_no_voices_lie_cost_the_more_the_farther_they_are():
+    axes = axes_along(np.eye(8)[0])
+    voices = unit(np.eye(8)[0] + np.eye(8)[1:4])
+    astray = voices.copy()
+    astray[2] = -np.eye(8)[0]
+    farther = astray.copy()
+    farther[0] = -np.eye(8)[0]
+    cost = Plausible(axes=axes).cost(np.stack([voices, astray, farther]))
+    np.testing.assert_allclose(cost, OUTSIDE * (ASTRAY + 1) * np.array([0, 1, 2]), atol=1e-12)
+    assert not Plausible().cost(np.stack([voices, astray])).any()
+    both = Plausible(apart=0.4, axes=axes).cost(astray[None])
+    assert both == pytest.approx(OUTSIDE * (ASTRAY + 1 + 0.1))  # two voices have a cosine of 0.5
+
+
+def test_first_centroids_are_voices_where_these_are_told_from_mixtures(monkeypatch):
+    """Mixtures lie nearer to each other than voices do, and away from where voices lie."""
+    rng = np.random.default_rng(0)
+    voices = unit(np.eye(16)[0] + np.eye(16)[1:4])
+    pairs = unit(np.eye(16)[[4, 5, 6]] + 0.2 * np.eye(16)[0])
+    truth = np.repeat(np.arange(6), 20)
+    rows = unit(np.concatenate([voices, pairs])[truth] + 0.02 * rng.normal(size=(120, 16)))
+    known = Scatter(0.01, 12.0, axes=axes_along(0.8 * np.eye(16)[0]))
+    begun = []
+
+    def watched(pool, *others):
+        begun.append(len(pool))
+        return random_rows(pool, *others)
+
+    monkeypatch.setattr(ckm, "random_rows", watched)
+    told = {"n_speakers": 3, "max_set_size": 2, "compose": unit_mean, "random_state": 0}
+    model = CKM(scatter=known, **told).fit(rows)
+    assert begun == [60]
+    assert (known.axes.voiced(model.centroids_) >= ASTRAY).all()
+    CKM(**told).fit(rows)
+    CKM(scatter=known, **told).fit(rows[60:])  # no voice is there
+    CKM(scatter=known, **told).fit(np.concatenate([rows[:3], rows[60:]]))  # too few
+    CKM(scatter=replace(known, axes=axes_along(0.3 * np.eye(16)[0])), **told).fit(rows)
+    assert begun == [60, 120, 60, 63, 120]
 
 
 def test_who_says_little_is_found_before_who_talks_for_long_is_found_twice():
