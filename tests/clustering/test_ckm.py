@@ -88,7 +88,13 @@ def test_first_centroids_are_voices_where_these_are_told_from_mixtures(monkeypat
         return random_rows(pool, *others)
 
     monkeypatch.setattr(ckm, "random_rows", watched)
-    told = {"n_speakers": 3, "max_set_size": 2, "compose": unit_mean, "random_state": 0}
+    told = {
+        "n_speakers": 3,
+        "max_set_size": 2,
+        "compose": unit_mean,
+        "random_state": 0,
+        "n_restarts": 6,
+    }
     model = CKM(scatter=known, **told).fit(rows)
     assert begun == [60]
     assert (known.axes.voiced(model.centroids_) >= ASTRAY).all()
