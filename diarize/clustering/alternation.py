@@ -30,7 +30,7 @@ DESCENT_VALUES = 2**23
 """Values of compositions held at a time while descending (64 MB, and as much per layer of g)."""
 
 OUTSIDE = 0.7
-"""What a cosine that is too large or too small costs, as squared distance of every row."""
+"""What a centroid costs for what it lies beyond the bounds, as squared distance of every row."""
 
 ASTRAY = 0.16
 """How far on the side of all speakers a centroid must lie (`Axes.voiced`): voices came out at 0.26
@@ -46,8 +46,8 @@ class Plausible:
             alone, whoever talks for long has a second centroid before somebody who says little has
             any.
         axes: by which voices are told from what is none. Far from all voices there may be a vector
-            with which g composes what is near to the rows, so that by the objective alone nobody
-            who ever speaks alone is better than a person.
+            with which g composes what is near to the rows, so that by the objective alone it is
+            better than a person.
     """
 
     apart: float | None = None

@@ -185,7 +185,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)
-        alike = self._alike(rows)
+        known = self._known(rows)
+        alike = None if known is None else known.alike
         while alike is not None and bounds.low < len(order := sets.appearance):
             if self.needs_truth or nearest_cosine(centroids[order]) < alike:
                 break
@@ -250,9 +251,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
             self.sets_ if self.needs_truth else None,
         )
 
-    def _alike(self, rows: Rows) -> float | None:
-        """Cosine from which on two centroids are one speaker's; None: nothing is known of it."""
-        return self.scatter.alike if self.scatter and lie_on_sphere(rows) else None
+    def _known(self, rows: Rows) -> Scatter | None:
+        """What is known of how these rows scatter; nothing of others than unit vectors."""
+        return self.scatter if self.scatter and lie_on_sphere(rows) else None
 
     def _check_options(self) -> None:
         """Raise ValueError for values of options that cannot be used.

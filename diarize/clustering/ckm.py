@@ -15,7 +15,6 @@ from diarize.clustering.alternation import Alternation, Plausible
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
-from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
@@ -50,7 +49,7 @@ POLISH = 1e-4
 
 APART = 0.1
 """Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
-share of what is left to one. Nearer than that they cost something (`Alternation`)."""
+share of what is left to one. Nearer than that they cost something (`Plausible`)."""
 
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
@@ -96,10 +95,10 @@ class CKM(SampledClusterer):
         k, start = bounds.low, None
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
         with one_blas_thread():
-            if bounds.low < bounds.high:
-                start = self._search(rows, bounds, generator)
-                k = start.shape[1]
             plausible = self._plausible(rows, told=bounds.low == bounds.high)
+            if bounds.low < bounds.high:
+                start = self._search(rows, bounds, generator, plausible)
+                k = start.shape[1]
             best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, plausible)
         self.n_iter_ = int(best.n_iter[0])
         self.ssd_history_ = best.values(0)
@@ -119,14 +118,17 @@ class CKM(SampledClusterer):
         )
 
     def _search(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        generator: np.random.Generator,
+        plausible: Plausible,
     ) -> Float64[np.ndarray, "1 k p"]:
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         criterion = replace(criterion, n_rows=size)
-        plausible = self._plausible(rows, told=False)
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None
@@ -206,11 +208,10 @@ class CKM(SampledClusterer):
 
     def _plausible(self, rows: Rows, told: bool) -> Plausible:
         """Where speakers lie, as far as it is known; `told`: so many are asked for."""
-        if self.scatter is None or not lie_on_sphere(rows):
+        if (known := self._known(rows)) is None:
             return Plausible()
-        alike = self.scatter.alike if told else None
+        alike, axes = known.alike if told else None, known.axes
         apart = None if alike is None else alike + APART * (1 - alike)
-        axes = self.scatter.axes
         return Plausible(apart, axes if axes is not None and axes.one_sided else None)
 
 
