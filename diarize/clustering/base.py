@@ -21,7 +21,8 @@ from diarize.clustering.checks import (
     check_scatter,
 )
 from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
-from diarize.clustering.geometry import lie_on_sphere, nearest_cosine
+from diarize.clustering.geometry import nearest_cosine
+from diarize.clustering.known import known_of
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets, squared_distances
@@ -185,7 +186,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         )
         generator = as_generator(self.random_state)
         sets, centroids = self._fit(rows, y, bounds, generator)
-        known = self._known(rows)
+        known = known_of(rows, self.scatter)
         alike = None if known is None else known.alike
         while alike is not None and bounds.low < len(order := sets.appearance):
             if self.needs_truth or nearest_cosine(centroids[order]) < alike:
@@ -250,10 +251,6 @@ class Clusterer(ClusterMixin, BaseEstimator):
             int(self.max_set_size) if self.finds_overlap else 1,
             self.sets_ if self.needs_truth else None,
         )
-
-    def _known(self, rows: Rows) -> Scatter | None:
-        """What is known of how these rows scatter; nothing of others than unit vectors."""
-        return self.scatter if self.scatter and lie_on_sphere(rows) else None
 
     def _check_options(self) -> None:
         """Raise ValueError for values of options that cannot be used.

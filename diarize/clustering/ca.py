@@ -61,7 +61,10 @@ class CA(SampledClusterer):
     ) -> Regions:
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         reassignment = GCR(
-            max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
+            max_set_size=self.max_set_size,
+            compose=self.compose,
+            threshold=self.threshold,
+            scatter=self.scatter,
         )
         sigma = self.sigma
         if sigma is None and criterion.scatter is not None:

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float64
 
 from diarize.clustering.alternation import Alternation, Plausible
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import SetComposer
+from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
-from diarize.scatter import Axes
 from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
@@ -39,10 +39,6 @@ EXCHANGES = 4
 
 PER_EXCHANGE = 3
 """Other rows tried in the place of each speaker."""
-
-VOICED, VOICES = 0.73, 0.1
-"""How far on the side of all speakers (`Axes.voiced`) a row is surely a voice, no mixture of two;
-and the share of the rows that must be so, or else all may be first centroids."""
 
 POLISH = 1e-4
 """The best restart goes on until it gains less than this share of `tol`; it alone costs little."""
@@ -157,7 +153,7 @@ class CKM(SampledClusterer):
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
         # Line 1: m_{j} <- rows; half of the restarts begin with rows that are far apart.
         n_spread = n_restarts // 2
-        first = _voices(rows, k, plausible.axes)
+        first = rows[sure_voices(rows, plausible.axes, k)]
         initial = [random_rows(first, k, n_restarts - n_spread, generator)]
         if n_spread:
             initial.append(spread_rows(first, composer, offsets, n_spread, generator))
@@ -208,16 +204,7 @@ class CKM(SampledClusterer):
 
     def _plausible(self, rows: Rows, told: bool) -> Plausible:
         """Where speakers lie, as far as it is known; `told`: so many are asked for."""
-        if (known := self._known(rows)) is None:
-            return Plausible()
-        alike, axes = known.alike if told else None, known.axes
+        known = known_of(rows, self.scatter)
+        alike = known.alike if known is not None and told else None
         apart = None if alike is None else alike + APART * (1 - alike)
-        return Plausible(apart, axes if axes is not None and axes.one_sided else None)
-
-
-def _voices(rows: Rows, k: int, axes: Axes | None) -> Float[np.ndarray, "voices p"]:
-    """The rows that are surely voices rather than mixtures, where that is known of enough."""
-    if axes is None:
-        return rows
-    voices = rows[axes.voiced(rows) >= VOICED]
-    return voices if len(voices) >= max(k, VOICES * len(rows)) else rows
+        return Plausible(apart, one_sided_axes(known))

@@ -95,7 +95,12 @@ class SpanningForest(SampledClusterer):
         constraints = self._constraints
         labels = self._trees(rows, constraints, bounds, generator)
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
-        greedy = GCR(max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold)
+        greedy = GCR(
+            max_set_size=self.max_set_size,
+            compose=self.compose,
+            threshold=self.threshold,
+            scatter=self.scatter,
+        )
         tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
         found = greedy.reassigned(rows, tried, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))

@@ -15,10 +15,11 @@ from diarize.clustering.base import MOST_SETS, Regions, SampledClusterer, Speake
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
+from diarize.clustering.known import MIXED, known_of, one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import Nearest
 from diarize.clustering.selection import Criterion
-from diarize.sets import SpeakerSets, squared_distances
+from diarize.sets import SpeakerSets, squared_distances, to_sphere
 
 Sets = Bool[np.ndarray, "m k"]
 Distances = Float64[np.ndarray, "k m"]
@@ -26,6 +27,14 @@ Order = tuple[Int64[np.ndarray, " moved"], Float64[np.ndarray, " moved"]]
 
 MAX_BASE_CLUSTERS = 30
 """Most base clusters looked at when their number is inferred."""
+
+MISFIT = 0.15
+"""Squared distance of a mixture from its composition that is put down to g: by the threshold, which
+rises as clusters grow coarser, it would be forgiven that two voices are one."""
+
+FAR = 10.0
+"""By how much nearer to every composition clusters of mixtures are taken to be than any voice: more
+than two unit vectors can be apart."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -35,6 +44,10 @@ class GCR(SampledClusterer):
     A base clustering comes first. Then clusters are compared with the compositions of others: one
     that lies nearer to its composition than the threshold stands for that set of speakers from
     then on, as long as no two such decisions contradict each other.
+
+    Where it is known on which side all speakers lie (`Axes.voiced`), a cluster that does not lie
+    there is a mixture, and given up before all others, however far it is from its composition;
+    but not in Algorithm 4.
 
     Where the number of speakers is given or bounded, it rules: more or fewer clusters are
     reassigned than the threshold says, and the two nearest base clusters are merged as long as
@@ -146,7 +159,9 @@ class GCR(SampledClusterer):
         compositions, distances = composition_distances(
             self.compose, means, self.max_set_size, self.set_penalty
         )
-        order, levels = ORDERS[self.order](compositions, distances)
+        voiced = self._voiced(rows, means)
+        mixed = voiced < MIXED
+        order, levels = ORDERS[self.order](compositions, distances - FAR * mixed[:, None])
         wanted = int((levels < threshold).sum())
         n_moved = min(max(wanted, k - bounds.high), k - bounds.low)
         if not 0 <= n_moved <= len(order):
@@ -155,9 +170,20 @@ class GCR(SampledClusterer):
         sets = np.eye(k, dtype=bool)
         sets[moved], gaps = stand_for(moved, compositions, distances)
         # Up to the threshold a distance is put down to g; what a bound forces beyond it counts.
-        beyond = np.maximum(gaps**2 - threshold**2, 0)
+        forgiven = np.where(mixed[moved], MISFIT, threshold**2)
+        beyond = np.maximum(gaps**2 - forgiven, 0)
         ssd += float((counts[moved] * beyond).sum())
-        return Reassignment(means, counts, sets, k - n_moved, ssd, float(threshold))
+        n_counted = k - int(mixed[moved].sum())
+        mixed[moved] = False  # what is left stays a speaker, though it is none
+        ssd += float((counts * (1 - voiced))[mixed].sum())
+        return Reassignment(means, counts, sets, k - n_moved, n_counted, ssd, float(threshold))
+
+    def _voiced(self, rows: Rows, means: Float64[np.ndarray, "k p"]) -> Float64[np.ndarray, " k"]:
+        """How far the means lie on the side of all speakers; infinitely, where it is not known."""
+        axes = one_sided_axes(known_of(rows, self.scatter))
+        if axes is None or self.order == "nearest":
+            return np.full(len(means), np.inf)
+        return axes.voiced(to_sphere(means))
 
 
 @dataclass(frozen=True)
@@ -168,12 +194,13 @@ class Reassignment:
     counts: Float64[np.ndarray, " k"]
     sets: Bool[np.ndarray, "k k"]  # who each base cluster stands for
     n_speakers: int
+    n_counted: int  # clusters that must be borne out, by which base clusterings are compared
     ssd: float
     threshold: float
 
     def cost(self, criterion: Criterion) -> float:
-        """By which base clusterings are compared: the number of clusters counts, mixtures too."""
-        return criterion(self.ssd, self.counts, len(self.means))
+        """By which base clusterings are compared."""
+        return criterion(self.ssd, self.counts, self.n_counted)
 
     def regions(self, labels: Int64[np.ndarray, " n"]) -> Regions:
         """As regions of the rows of this base clustering."""

@@ -37,7 +37,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float, Float64
 
-from diarize.clustering.geometry import lie_on_sphere
+from diarize.clustering.known import known_of
 from diarize.scatter import Scatter
 
 DIMENSION = 25.0
@@ -78,9 +78,9 @@ class Criterion:
     def of(
         cls, rows: Float[np.ndarray, "n p"], penalty: float, scatter: Scatter | None = None
     ) -> Criterion:
-        """For these rows; what is known of unit vectors says nothing of others."""
+        """For these rows, and what is known of them."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
-        known = scatter if scatter is not None and lie_on_sphere(rows) else None
+        known = known_of(rows, scatter)
         dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
         return cls(len(rows), dimension, FLOOR * energy, known, penalty, rows)
 

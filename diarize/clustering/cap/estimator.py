@@ -22,6 +22,7 @@ from diarize.clustering.cap.similarity import Similarity
 from diarize.clustering.checks import Rows, check_number, check_rows
 from diarize.clustering.composition import compose_sets
 from diarize.clustering.geometry import cluster_means
+from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets
 
@@ -125,8 +126,11 @@ class CAP(SampledClusterer):
             squared=self.squared,
             set_penalty=self.set_penalty,
         )
-        candidates = ExemplarSearch(similarity, self.max_set_size)
-        low, high = min(bounds.low, len(first)), min(bounds.high, len(first))
+        low = min(bounds.low, len(first))
+        axes = one_sided_axes(known_of(rows, self.scatter))
+        voices = sure_voices(distinct, axes, low)
+        high = min(bounds.high, int(voices.sum()))
+        candidates = ExemplarSearch(similarity, self.max_set_size, voices)
         if self.preference is None:
             criterion = Criterion.of(rows, self.count_penalty, self.scatter)
             start, preference = self._search(candidates, criterion, distinct, counts, low, high)
@@ -136,7 +140,7 @@ class CAP(SampledClusterer):
             start = candidates.polish((), preference, low, high)
         found = [start]
         decision = self._decide(similarity, preference)
-        chosen = tuple(int(k) for k in decision.exemplars)
+        chosen = tuple(int(k) for k in decision.exemplars if voices[k])
         # Messages that swing may leave hundreds: taking them away one by one is dear and in vain.
         if len(chosen) <= MOST_EXCHANGED:
             found.append(candidates.polish(chosen, preference, low, high))

@@ -37,11 +37,17 @@ class Fit(NamedTuple):
 
 
 class ExemplarSearch:
-    """Adds, removes and exchanges exemplars, by S and for sets of up to `max_set_size`."""
+    """Adds, removes and exchanges exemplars, by S and for sets of up to `max_set_size`.
 
-    def __init__(self, similarity: Similarity, max_set_size: int) -> None:
+    Rows that are no `candidates` do not become exemplars.
+    """
+
+    def __init__(
+        self, similarity: Similarity, max_set_size: int, candidates: Bool[np.ndarray, " n"]
+    ) -> None:
         self._similarity = similarity
         self._max_set_size = max_set_size
+        self._candidates = candidates
         self._known: dict[Exemplars, Float32[np.ndarray, "n n"]] = {}
 
     def cost(self, exemplars: Exemplars) -> float:
@@ -61,6 +67,7 @@ class ExemplarSearch:
         np.fill_diagonal(new, 0)
         totals = -new.sum(axis=0, dtype=np.float64)  # cost with each row as a further exemplar
         totals[list(exemplars)] = np.inf
+        totals[~self._candidates] = np.inf
         if gone is not None:
             totals[gone] = np.inf
         chosen = int(totals.argmin())

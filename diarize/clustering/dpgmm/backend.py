@@ -14,7 +14,7 @@ from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted
 from diarize.clustering.gcr import GCR
-from diarize.clustering.geometry import lie_on_sphere
+from diarize.clustering.known import known_of
 from diarize.scatter import Scatter
 
 AXES = 20
@@ -99,10 +99,10 @@ def reduce_rows(
     own axes, at most `AXES` (kept as they are where they have no more dimensions), and get the
     default prior.
     """
-    known = None if scatter is None else scatter.axes
-    if known is not None and lie_on_sphere(rows):
-        reduced = (rows - known.mean) @ known.axes.T
-        within, between = known.within, known.total - known.within
+    known = known_of(rows, scatter)
+    if known is not None and (along := known.axes) is not None:
+        reduced = (rows - along.mean) @ along.axes.T
+        within, between = along.within, along.total - along.within
         nu = len(within) + 1 + CERTAINTY
         kappa = float(np.trace(within) / np.trace(between))
         return reduced, NIW(np.zeros(len(within)), kappa, CERTAINTY * within, nu)

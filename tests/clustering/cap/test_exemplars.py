@@ -16,7 +16,7 @@ from ..conftest import unit, unit_mean
 def world(n=9, d=2, seed=0):
     rows = unit(np.random.default_rng(seed).normal(size=(n, 4)))
     similarity = Similarity(rows, np.ones(n, int), unit_mean, squared=True, set_penalty=0.0)
-    return similarity, ExemplarSearch(similarity, d)
+    return similarity, ExemplarSearch(similarity, d, np.ones(n, bool))
 
 
 def cost_by_hand(similarity, exemplars, d):
