@@ -15,7 +15,7 @@
 set -euo pipefail
 speech='' librispeech='' download=false smoke=false work=work model=train/lstm-compositional seed=0 trials=10
 processes=1 pool='librispeech vctk' valid_split='' test_split='' without_g=false train_options=''
-methods='gcr gcr-nearest gcr-counting cap ckm ckm-counting ap ac ac-counting fcm gmm osc centroids'
+methods='gcr gcr-nearest gcr-counting gcr-untold cap ckm ckm-counting ap ac ac-counting fcm gmm osc centroids'
 sizes='2:150 2:750 2:1500 2:7500 2:15000 3:250 3:1250 3:2500'
 stage=0 stop_stage=6
 . "$(dirname "$0")/../steps/parse_options.sh"
