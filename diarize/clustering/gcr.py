@@ -15,7 +15,7 @@ from diarize.clustering.base import MOST_SETS, Regions, SampledClusterer, Speake
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import MIXED, known_of, one_sided_axes
+from diarize.clustering.known import MISFIT, MIXED, known_of, one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import Nearest
 from diarize.clustering.selection import Criterion
@@ -27,10 +27,6 @@ Order = tuple[Int64[np.ndarray, " moved"], Float64[np.ndarray, " moved"]]
 
 MAX_BASE_CLUSTERS = 30
 """Most base clusters looked at when their number is inferred."""
-
-MISFIT = 0.15
-"""Squared distance of a mixture from its composition that is put down to g: by the threshold, which
-rises as clusters grow coarser, it would be forgiven that two voices are one."""
 
 FAR = 10.0
 """By how much nearer to every composition clusters of mixtures are taken to be than any voice: more
@@ -169,7 +165,8 @@ class GCR(SampledClusterer):
         moved = order[:n_moved]
         sets = np.eye(k, dtype=bool)
         sets[moved], gaps = stand_for(moved, compositions, distances)
-        # Up to the threshold a distance is put down to g; what a bound forces beyond it counts.
+        # Up to the threshold a distance is put down to g; what a bound forces beyond it counts. The
+        # threshold rises as clusters grow coarser, and would forgive that two voices are one.
         forgiven = np.where(mixed[moved], MISFIT, threshold**2)
         beyond = np.maximum(gaps**2 - forgiven, 0)
         ssd += float((counts[moved] * beyond).sum())

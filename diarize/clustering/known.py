@@ -16,6 +16,10 @@ MIXED = 0.6
 """How far on that side the mean of many rows lies at most if they are mixtures: in trials of dev-a
 those of two voices were at 0.5 and less, those of one at 0.97 and more."""
 
+MISFIT = 0.15
+"""Squared distance of a mixture from its composition that is put down to g, while speakers are
+counted: a further speaker would make up for it."""
+
 
 def known_of(rows: Float[np.ndarray, "n p"], scatter: Scatter | None) -> Scatter | None:
     """What is known of how these rows scatter; nothing of others than unit vectors."""
