@@ -13,9 +13,10 @@ from jaxtyping import Float, Float64, Int64
 
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
-from diarize.clustering.gcr import GCR, most_base_clusters
 from diarize.clustering.geometry import cluster_means
+from diarize.clustering.known import known_of, one_sided_axes
 from diarize.clustering.merging import cut, ward_tree
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
@@ -52,7 +53,7 @@ class CA(SampledClusterer):
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "sigma": (None, 0.0, 0.03, 0.06, 0.1, 0.2),
-        "threshold": GCR.tunables["threshold"],
+        "threshold": THRESHOLDS,
         "count_penalty": (1.0, 0.5, 0.7, 1.4, 2.0),
     }
 
@@ -60,11 +61,11 @@ class CA(SampledClusterer):
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
-        reassignment = GCR(
+        reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,
             threshold=self.threshold,
-            scatter=self.scatter,
+            axes=one_sided_axes(known_of(rows, self.scatter)),
         )
         sigma = self.sigma
         if sigma is None and criterion.scatter is not None:
@@ -82,7 +83,7 @@ class CA(SampledClusterer):
 
         # As many clusters as the fewest speakers need no reassignment: there is an answer.
         labels, chosen = min(
-            reassignment.reassigned(rows, clusterings(), bounds),
+            reassigner.reassigned(rows, clusterings(), bounds),
             key=lambda one: one[1].cost(criterion),
         )
         self.n_clusters_ = len(chosen.means)

@@ -17,9 +17,10 @@ from jaxtyping import Float64, Int64
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints
-from diarize.clustering.gcr import GCR
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
+from diarize.clustering.known import known_of, one_sided_axes
 from diarize.clustering.merging import coarser, merges
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
@@ -61,7 +62,7 @@ class SpanningForest(SampledClusterer):
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "epsilon": (0.05, 0.02, 0.1, 0.2),
         "min_size": (3, 1, 2, 5),
-        "threshold": GCR.tunables["threshold"],
+        "threshold": THRESHOLDS,
     }
 
     def fit(
@@ -95,14 +96,14 @@ class SpanningForest(SampledClusterer):
         constraints = self._constraints
         labels = self._trees(rows, constraints, bounds, generator)
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
-        greedy = GCR(
+        reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,
             threshold=self.threshold,
-            scatter=self.scatter,
+            axes=one_sided_axes(known_of(rows, self.scatter)),
         )
         tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
-        found = greedy.reassigned(rows, tried, bounds)
+        found = reassigner.reassigned(rows, tried, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
         best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
         if best is None:

@@ -10,15 +10,16 @@ from sklearn.cluster import DBSCAN, KMeans
 
 from diarize.clustering.base import SpeakerBounds
 from diarize.clustering.composition import compose_sets, enumerate_sets
-from diarize.clustering.gcr import (
-    GCR,
+from diarize.clustering.gcr import GCR
+from diarize.clustering.geometry import cluster_means
+from diarize.clustering.merging import coarser, cut, ward_tree
+from diarize.clustering.reassignment import (
+    Reassigner,
     composition_distances,
     elimination,
     nearest_first,
     stand_for,
 )
-from diarize.clustering.geometry import cluster_means
-from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
@@ -123,7 +124,7 @@ def test_what_a_bound_forces_beyond_the_threshold_counts():
     labels = np.repeat([0, 1, 2], [3, 3, 2])
     gap = np.linalg.norm(rows[-1] - unit_mean(rows[0], rows[3]))
     for threshold, forced in ((0.1, 2 * (gap**2 - 0.1**2)), (gap * 1.01, 0.0)):
-        model = GCR(compose=unit_mean, threshold=threshold)
+        model = Reassigner(compose=unit_mean, max_set_size=2, threshold=threshold)
         kept = model.reassign(rows, labels, SpeakerBounds(2, 2))
         assert kept is not None and kept.n_speakers == 2
         assert kept.ssd == pytest.approx(forced)

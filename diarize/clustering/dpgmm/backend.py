@@ -13,8 +13,8 @@ from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted
-from diarize.clustering.gcr import GCR
 from diarize.clustering.known import known_of
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.scatter import Scatter
 
 AXES = 20
@@ -58,7 +58,7 @@ class SpeakerDPGMM(SampledClusterer):
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "log_alpha": (-40.0, -60.0, -50.0, -30.0, -20.0, -10.0, 0.0),
-        "threshold": GCR.tunables["threshold"],
+        "threshold": THRESHOLDS,
     }
 
     def _check_options(self) -> None:
@@ -77,11 +77,11 @@ class SpeakerDPGMM(SampledClusterer):
         ).fit(reduced)
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
-        reassignment = GCR(
-            max_set_size=self.max_set_size, compose=self.compose, threshold=self.threshold
+        reassigner = Reassigner(
+            compose=self.compose, max_set_size=self.max_set_size, threshold=self.threshold
         )
         counted = Counted(reduced, mixture.labels_, prior, alpha, generator)
-        while (found := reassignment.reassign(rows, counted.labels, bounds)) is None:
+        while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
             if counted.labels.max() + 1 < bounds.low:
                 counted.split()
             else:
