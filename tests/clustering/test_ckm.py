@@ -119,10 +119,11 @@ def test_what_is_put_down_to_g_is_no_scatter_and_not_more_than_it_errs():
         run = Alternation(rows, composer, np.zeros(len(sets)), voices[None].copy())
         run.nearest.update(run.centers, np.zeros(len(sets)))
         assert run.nearest.counts[0].tolist() == [10, 10, 10]
-        found = put_down_to_g(run, variance=16 * 0.05**2)
         if misfit is None:
             misfit = ((place - unit_mean(*voices)) ** 2).sum()
+        found = put_down_to_g(run, axes_along(-beside), variance=16 * 0.05**2)
         assert found == pytest.approx(10 * misfit, rel=0.15, abs=0.05)
+    assert put_down_to_g(run, axes_along(beside), variance=0.04) == 0.0  # that is a voice
 
 
 def test_who_says_little_is_found_before_who_talks_for_long_is_found_twice():
