@@ -16,11 +16,10 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, wa
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import SetComposer
-from diarize.clustering.known import MISFIT, MIXED, known_of, one_sided_axes, sure_voices
+from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
-from diarize.scatter import Axes
-from diarize.sets import SpeakerSets, to_sphere
+from diarize.sets import SpeakerSets
 from diarize.threads import one_blas_thread
 
 FINALISTS = 8
@@ -133,8 +132,6 @@ class CKM(SampledClusterer):
             restarts = min(SEARCH_RESTARTS, self.n_restarts)
             best = self._solve(some, k, 1, restarts, previous, generator, plausible)
             ssd = float(best.objective()[0])
-            if criterion.scatter is not None and plausible.axes is not None:
-                ssd -= put_down_to_g(best, plausible.axes, criterion.scatter.variance)
             value = criterion(ssd, best.nearest.counts[0], int(best.used(0).sum()))
             return value, best.centroids
 
@@ -211,17 +208,3 @@ class CKM(SampledClusterer):
         alike = known.alike if known is not None and told else None
         apart = None if alike is None else alike + APART * (1 - alike)
         return Plausible(apart, one_sided_axes(known))
-
-
-def put_down_to_g(run: Alternation, axes: Axes, variance: float) -> float:
-    """How much of the objective of the first restart is g's error, not the scatter of unit rows.
-
-    It is by how much rows that are mixtures lie nearer to their own mean, on the sphere, than to
-    the composition of their set, up to `MISFIT` a row, less what so few gain by having their own.
-    """
-    counts = run.nearest.counts[0]
-    several = (run.sets.sum(axis=1) > 1) & (counts > 0)
-    n, means = counts[several], run.nearest.means(0)[several]
-    gaps = np.linalg.norm(means, axis=1) - np.einsum("mp,mp->m", means, run.centers[0, several])
-    mixed = axes.voiced(to_sphere(means)) < MIXED
-    return float((n * np.clip(2 * gaps - variance / n, 0, MISFIT))[mixed].sum())

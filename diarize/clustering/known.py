@@ -17,8 +17,7 @@ MIXED = 0.6
 those of two voices were at 0.5 and less, those of one at 0.97 and more."""
 
 MISFIT = 0.15
-"""Squared distance of a mixture from its composition that is put down to g, while speakers are
-counted: a further speaker would make up for it."""
+"""Squared distance of a cluster of mixtures from its composition that is put down to g."""
 
 
 def known_of(rows: Float[np.ndarray, "n p"], scatter: Scatter | None) -> Scatter | None:

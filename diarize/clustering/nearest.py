@@ -121,11 +121,6 @@ class Nearest:
         crossed = np.einsum("rmp,rmp->r", centered, self.sums[restarts])
         return self._scatter + weighted.sum(axis=1) - 2 * crossed
 
-    def means(self, restart: int) -> Float64[np.ndarray, "m p"]:
-        """Mean of the rows of each center; of one that has none, the mean of all."""
-        counts = np.maximum(self.counts[restart], 1)[:, None]
-        return self._mean + self.sums[restart] / counts
-
     def slope(
         self, centers: Float64[np.ndarray, "live m p"], restarts: Int64[np.ndarray, " live"]
     ) -> Float64[np.ndarray, "live m p"]:

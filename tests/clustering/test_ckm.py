@@ -14,10 +14,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import alternation, ckm
 from diarize.clustering.alternation import ASTRAY, OUTSIDE, Alternation, Plausible
-from diarize.clustering.ckm import CKM, put_down_to_g
+from diarize.clustering.ckm import CKM
 from diarize.clustering.composition import compose_sets, enumerate_sets
 from diarize.clustering.gradient import SetComposer
-from diarize.clustering.known import MISFIT
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.scatter import Axes, Scatter
 from diarize.sets import SpeakerSets
@@ -104,26 +103,6 @@ def test_first_centroids_are_voices_where_these_are_told_from_mixtures(monkeypat
     CKM(scatter=known, **told).fit(np.concatenate([rows[:3], rows[60:]]))  # too few
     CKM(scatter=replace(known, axes=axes_along(0.3 * np.eye(16)[0])), **told).fit(rows)
     assert begun == [60, 120, 60, 63, 120]
-
-
-def test_what_is_put_down_to_g_is_no_scatter_and_not_more_than_it_errs():
-    """Ten rows of each of two voices, and ten of both that lie beside their composition."""
-    rng = np.random.default_rng(0)
-    voices, beside = np.eye(16)[:2], np.eye(16)[2]
-    sets = enumerate_sets(2, 2)
-    for error, misfit in ((0.0, 0.0), (0.3, None), (2.0, MISFIT)):
-        place = unit(unit_mean(*voices) + error * beside)
-        rows = np.repeat(np.stack([*voices, place]), 10, axis=0)
-        rows = unit(rows + 0.05 * rng.normal(size=rows.shape))
-        composer = SetComposer(unit_mean, sets, 16)
-        run = Alternation(rows, composer, np.zeros(len(sets)), voices[None].copy())
-        run.nearest.update(run.centers, np.zeros(len(sets)))
-        assert run.nearest.counts[0].tolist() == [10, 10, 10]
-        if misfit is None:
-            misfit = ((place - unit_mean(*voices)) ** 2).sum()
-        found = put_down_to_g(run, axes_along(-beside), variance=16 * 0.05**2)
-        assert found == pytest.approx(10 * misfit, rel=0.15, abs=0.05)
-    assert put_down_to_g(run, axes_along(beside), variance=0.04) == 0.0  # that is a voice
 
 
 def test_who_says_little_is_found_before_who_talks_for_long_is_found_twice():
