@@ -14,7 +14,7 @@ from jaxtyping import Float, Float64, Int64
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import known_of, one_sided_axes
+from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import cut, ward_tree
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
@@ -65,7 +65,7 @@ class CA(SampledClusterer):
             max_set_size=self.max_set_size,
             compose=self.compose,
             threshold=self.threshold,
-            axes=one_sided_axes(known_of(rows, self.scatter)),
+            axes=one_sided_axes(criterion.scatter),
         )
         sigma = self.sigma
         if sigma is None and criterion.scatter is not None:

@@ -18,7 +18,7 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
-from diarize.clustering.known import known_of, one_sided_axes
+from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, merges
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
@@ -100,7 +100,7 @@ class SpanningForest(SampledClusterer):
             max_set_size=self.max_set_size,
             compose=self.compose,
             threshold=self.threshold,
-            axes=one_sided_axes(known_of(rows, self.scatter)),
+            axes=one_sided_axes(criterion.scatter),
         )
         tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
         found = reassigner.reassigned(rows, tried, bounds)

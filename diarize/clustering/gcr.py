@@ -13,7 +13,7 @@ from sklearn.base import clone
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import known_of, one_sided_axes
+from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import Nearest
 from diarize.clustering.reassignment import ORDERS, THRESHOLDS, Reassigner, most_base_clusters
@@ -82,7 +82,7 @@ class GCR(SampledClusterer):
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
         # Algorithm 4 knows of no mixtures.
-        axes = None if self.order == "nearest" else one_sided_axes(known_of(rows, self.scatter))
+        axes = None if self.order == "nearest" else one_sided_axes(criterion.scatter)
         reassigner = Reassigner(
             compose=self.compose,
             max_set_size=self.max_set_size,

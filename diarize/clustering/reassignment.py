@@ -79,14 +79,15 @@ class Reassigner:
         moved = order[:n_moved]
         sets = np.eye(k, dtype=bool)
         sets[moved], gaps = stand_for(moved, compositions, distances)
-        # Up to the threshold a distance is put down to g; what a bound forces beyond it counts. The
-        # threshold rises as clusters grow coarser, and would forgive that two voices are one.
+        # Up to the threshold a distance is put down to g; what a bound forces beyond it counts. Of
+        # mixtures a fixed one is: the threshold rises as clusters grow coarser, and would forgive
+        # that two voices are one.
         forgiven = np.where(mixed[moved], MISFIT, threshold**2)
         beyond = np.maximum(gaps**2 - forgiven, 0)
         ssd += float((counts[moved] * beyond).sum())
         n_counted = k - int(mixed[moved].sum())
         mixed[moved] = False  # what is left stays a speaker, though it is none
-        ssd += float((counts * (1 - voiced))[mixed].sum())
+        ssd += float((counts[mixed] * (1 - voiced[mixed])).sum())
         return Reassignment(means, counts, sets, k - n_moved, n_counted, ssd, float(threshold))
 
     def _voiced(self, means: Float64[np.ndarray, "k p"]) -> Float64[np.ndarray, " k"]:
