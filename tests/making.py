@@ -9,6 +9,9 @@ import numpy as np
 import soundfile
 from pyannote.core import Annotation, Segment
 
+from diarize.scatter import Scatter
+from diarize.sets import to_sphere
+
 
 def annotation(*turns: tuple[float, float, str], uri: str | None = "talk") -> Annotation:
     """Turns of a recording, from start to end (seconds), each on a track of its own."""
@@ -57,3 +60,11 @@ def unit_mean(a: Any, b: Any) -> Any:
     """A symmetric g with unit vectors in and out; for numpy and torch alike."""
     total = a + b
     return total / ((total * total).sum(-1, keepdims=True)) ** 0.5
+
+
+def voice_of(generator: np.random.Generator, n: int, scatter: Scatter) -> np.ndarray:
+    """Unit vectors of somebody, scattered as it says, in 25 of 64 dimensions."""
+    place = to_sphere(generator.normal(size=(1, 64)))
+    scattered = generator.normal(size=(n, 64)) * np.sqrt(scatter.variance / 25)
+    scattered[:, 25:] = 0
+    return to_sphere(place + scattered)

@@ -28,7 +28,6 @@ whatever the backend, the rows are clustered anew into one speaker fewer (`Clust
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,6 +37,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.clustering.known import known_of
+from diarize.repetition import n_sounds
 from diarize.scatter import Scatter
 
 DIMENSION = 25.0
@@ -46,16 +46,8 @@ DIMENSION = 25.0
 FLOOR = 1e-12
 """Share of the rows' mean squared norm below which a squared distance is rounding."""
 
-SAME_SOUND, AS_NEIGHBOURS = 0.5, 1.5
-"""Mean squared distance within which rows in a row are of one sound that comes again: so much of
-sigma^2, and of what half of the neighbours are apart, since some voices scatter less than others.
-So many rows of one voice as are one observation are hardly ever as near to others."""
-
 BELIEVED = 1.5
 """Rows of one sound that are believed, on average: so a third of all may come again."""
-
-ASKED, BLOCK = 2000, 250
-"""Rows at most, in stretches that are spread evenly, of which it is seen how often they come."""
 
 PATIENCE = 2
 """Larger numbers of speakers tried without improvement before the search stops."""
@@ -107,31 +99,6 @@ class Criterion:
             return 0.0 if n == 1 else np.inf
         fit = n * np.log(max(ssd / (n - k), self.floor) or 1.0)
         return float(fit + self.penalty * (spread + k * np.log(n)))
-
-
-def n_sounds(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> float:
-    """How many rows there would be if no sound came again, but for neighbours that share it."""
-    n, units = len(rows), rows.astype(np.float32)
-    if n < 2:
-        return float(n)
-    run = min(n, math.ceil(scatter.rows_per_observation))
-    n_runs = n - run + 1
-    neighbours = 2 - 2 * float(np.median(np.einsum("np,np->n", units[1:], units[:-1])))
-    apart = min(SAME_SOUND * scatter.variance, AS_NEIGHBOURS * neighbours)
-    begins = np.arange(0, n, BLOCK)
-    asked = np.linspace(0, len(begins) - 1, min(len(begins), ASKED // BLOCK)).astype(int)
-    shares = []
-    for begin in begins[asked]:
-        end = min(begin + BLOCK, n)
-        runs = np.arange(max(0, begin - run + 1), min(end, n_runs))  # by the row they begin with
-        cosines = units[runs[0] : runs[-1] + run] @ units.T
-        mean = sum(cosines[k : k + len(runs), k : k + n_runs] for k in range(run)) / run
-        same = (2 - 2 * mean <= apart) & (np.abs(np.arange(n_runs) - runs[:, None]) >= run)
-        again = np.zeros(cosines.shape, bool)  # whether one row is of the other's sound
-        for k in range(run):
-            again[k : k + len(runs), k : k + n_runs] |= same
-        shares.append(1 / (1 + again[begin - runs[0] : end - runs[0]].sum(axis=1)))
-    return n * float(np.concatenate(shares).mean())
 
 
 def search(

@@ -54,7 +54,10 @@ def decode_corrected(
         told = SpeakerSets((true | binding.required) & ~binding.forbidden)
         speakers = replace(speakers, told=told)
     states = binding.states(speakers.sets())
-    trellis = Trellis.of(cells, vectors, states, heard.counts, options)
+    novelty = heard.novelty
+    if novelty is not None:
+        novelty = np.concatenate([novelty, np.full(len(unheard), np.nan)])[rows]  # (m,)
+    trellis = Trellis.of(cells, vectors, states, heard.counts, options, novelty)
     trellis = binding.bind(trellis, speakers.largest)
     found = decode(trellis, speakers, options, least, everybody=least > 0)
     patched = corrections.patch(found.turns, names)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from diarize.activity.counts import VoiceCounts
+from diarize.repetition import novelty
 from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
@@ -49,7 +50,8 @@ class Decoded:
     @cached_property
     def monologues(self) -> Monologues:
         """What each speaker says alone."""
-        return Monologues.of(self.annotation(""), self.trellis.cells, self.trellis.vectors)
+        heard = self.trellis
+        return Monologues.of(self.annotation(""), heard.cells, heard.vectors, heard.novelty)
 
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""
@@ -70,13 +72,23 @@ def decoder(
     everybody: bool = True,
 ) -> Callable[[Any], Decoded]:
     """What decodes windows among the speakers of a fitted clustering; arguments as for `decode`."""
+    known: list[Float64[np.ndarray, " n"] | None] = []  # of all clusterings of a recording
 
     def decoded(estimator: Any) -> Decoded:
         speakers = estimator.speakers()
-        trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options)
+        if not known:
+            known.append(_novelty(vectors, estimator))
+        trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, known[0])
         return decode(trellis, speakers, options, least, everybody)
 
     return decoded
+
+
+def _novelty(vectors: Float[np.ndarray, "n p"], estimator: Any) -> Float64[np.ndarray, " n"] | None:
+    """One by how often what each window holds is said, where it is known how vectors scatter."""
+    if estimator.scatter is None or not len(estimator.sets_):
+        return None
+    return novelty(vectors, estimator.scatter.denser(len(vectors) / len(estimator.sets_)))
 
 
 def decode(

@@ -22,7 +22,7 @@ from diarize.voices.number import doubts
 
 MORE = 2  # speakers beyond those that there may be at most
 
-NOBODY_NEW = 0.6
+NOBODY_NEW = 0.5
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
 TOGETHER, COMPOSED = 0.5, 0.65

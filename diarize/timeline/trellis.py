@@ -57,6 +57,8 @@ class Trellis:
             that it may be moved.
         settled: in which cells a speaker keeps a turn, however short it is.
         certain: whose voices are known to be in a cell, without a doubt.
+        novelty: one by how often what a cell holds is said; nan where nobody knows; None: nothing
+            is said again.
     """
 
     cells: Float64[np.ndarray, "n 2"]
@@ -67,6 +69,7 @@ class Trellis:
     movable: Bool[np.ndarray, " borders"]
     settled: Bool[np.ndarray, " n"]
     certain: Bool[np.ndarray, "n k"]
+    novelty: Float64[np.ndarray, " n"] | None = None
 
     @classmethod
     def of(
@@ -76,6 +79,7 @@ class Trellis:
         states: SpeakerSets,
         counts: VoiceCounts | None,
         options: TimelineOptions,
+        novelty: Float64[np.ndarray, " n"] | None = None,
     ) -> Trellis:
         """Lay one; a state costs the more, the less probable it is that so many were heard."""
         n = len(cells)
@@ -85,7 +89,8 @@ class Trellis:
             prior = options.counts * nats[:, states.sizes]  # (n, m)
         certain = np.zeros((n, states.n_speakers), bool)
         movable = np.ones(max(n - 1, 0), bool)
-        return cls(cells, vectors, states, prior, counts, movable, np.zeros(n, bool), certain)
+        settled = np.zeros(n, bool)
+        return cls(cells, vectors, states, prior, counts, movable, settled, certain, novelty)
 
     def costs(self, places: Float64[np.ndarray, "m p"]) -> Float64[np.ndarray, "n m"]:
         """What each state costs in each cell, per second, if the states lie at these places."""

@@ -21,12 +21,11 @@ from diarize.scatter import Likeness
 from diarize.sets import to_sphere
 from diarize.voices.vectors import Monologues, scarcity
 
-AGAIN = (-1.52, 0.55, 0.61, -3.38, -1.0)
+AGAIN = (-3.6, 0.56, 0.78, -4.16)
 """Log odds that a speaker is nobody new: offset, and factors on what `speaks_for_again` tells. A
 voice that is heard for long and is divided leaves a part that is small beside all others, however
-long the recording is, and among many people some are alike. Fitted to the speakers of whom `ckm`
-was told the true number, one and two more, in conversations with voices of dev-a, by
-`recipes/conversations/number.py`."""
+long the recording is. Fitted to the speakers of whom `ckm` was told the true number, one and two
+more, in conversations with voices of dev-a, by `recipes/conversations/number.py`."""
 
 HIDES = (3.56, -0.57, -1.22)
 """Log odds that he stands for one more person: offset, and factors on the least log odds that a
@@ -75,16 +74,15 @@ def doubted(
     return Doubts(names, expit(nobody_new), expit(two))
 
 
-def speaks_for_again(told: Float64[np.ndarray, "k 3"]) -> Float64[np.ndarray, "k 4"]:
+def speaks_for_again(told: Float64[np.ndarray, "k 3"]) -> Float64[np.ndarray, "k 3"]:
     """What tells, of each speaker, whether he is nobody new, from `evidence`.
 
     The largest log odds, by how alike the two voices are, that he is one of those who talk more;
-    the same where it is above 0; log of his share of what is said, in mean shares; log(others).
+    the same where it is above 0; log of his share of what is said, in mean shares.
     """
     alike, seconds, _ = told.T
     share = np.log(seconds / (seconds.mean() if len(seconds) else 1.0))
-    others = np.full(len(told), np.log(max(len(told) - 1, 1)))
-    return np.stack([alike, np.maximum(alike, 0), share, others], axis=1)
+    return np.stack([alike, np.maximum(alike, 0), share], axis=1)
 
 
 def evidence(
@@ -94,7 +92,7 @@ def evidence(
 
     Returns:
         The speakers, who talks most first, and of each: the largest log odds that he is one of
-        those before him, -inf for the first; seconds of his speech, those in company by half; and
+        those before him, -inf for the first; seconds of his speech (`Monologues.spoken`); and
         the least log odds that a stretch of it is the person's who says the rest.
     """
     seconds, centroids = said.spoken, said.centroids

@@ -84,8 +84,8 @@ class Monologues:
         names: by first appearance.
         weights: seconds of each cell.
         vectors: of the window that speaks for each cell, unit length.
-        spoken: seconds of speech, those in company by half: they tell less of a voice, but whoever
-            talks while others do has as much to say.
+        spoken: seconds of speech, what is said again left out, and those in company by half: they
+            tell less of a voice, but whoever talks while others do has as much to say.
     """
 
     names: tuple[str, ...]
@@ -99,13 +99,27 @@ class Monologues:
         annotation: Annotation,
         cells: Float64[np.ndarray, "n 2"],
         vectors: Float[np.ndarray, "n p"],
+        novelty: Float64[np.ndarray, " n"] | None = None,
     ) -> Monologues:
-        """Find them in the turns of a recording, of which `cells` are sorted disjoint stretches."""
+        """Find them in the turns of a recording.
+
+        Args:
+            annotation: the turns.
+            cells: sorted disjoint stretches of the recording, seconds.
+            vectors: of the window that speaks for each.
+            novelty: one by how often what it holds is said; nan where nobody knows; None: nothing
+                is said again.
+        """
         names = tuple(by_first_appearance(annotation))
         held = [_held(annotation, name, cells) for name in names]
         weights = np.reshape(held, (len(names), len(cells)))
         alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
         spoken = (alone + weights).sum(axis=1) / 2
+        if novelty is not None:
+            known = np.isfinite(novelty)
+            some = weights[:, known].sum(axis=1)
+            once = weights[:, known] @ novelty[known]
+            spoken = spoken * np.divide(once, some, out=np.ones(len(names)), where=some > 0)
         weights = np.where(alone.any(axis=1, keepdims=True), alone, weights)
         return cls(names, weights, vectors, spoken)
 

@@ -2,20 +2,21 @@
 
     PYTHONPATH=recipes python recipes/conversations/number.py make SPEECH... --split SPLIT
         --out FOLDER [--noise DIR] [--lengths 45 240 1200] [--people 10] [--seed 1]
+        [--most SECONDS]
     PYTHONPATH=recipes python recipes/conversations/number.py find FOLDER FOUND.jsonl BACKEND...
         [--more 1]
     PYTHONPATH=recipes python recipes/conversations/number.py table FOUND.jsonl...
     PYTHONPATH=recipes python recipes/conversations/number.py fit FOUND.jsonl...
         [--told FOUND.jsonl...]
 
-`make` writes one conversation for each number of people and length; where people run out of speech
-they say it again. Most are of people of one corpus, some with overlap, most with noise. `find`
-writes a line for each recording and backend, the number inferred: true number, number found, how
-probable each number is, what the probabilities rest on, and who is somebody new; lines that are
-there are kept; --more: where so many more speakers are told than there are. `table` prints true
-against found numbers by length, and how reliable the probabilities are; `fit` the constants of
-diarize/voices/number.py that make the true numbers most probable, and of those where too many were
-told the ones that tell best who is nobody new.
+`make` writes one conversation for each number of people and length; where people run out of speech,
+of which each has so many seconds at most, they say it again. Most are of people of one corpus, some
+with overlap, most with noise. `find` writes a line for each recording and backend, the number
+inferred: true number, number found, how probable each number is, what the probabilities rest on,
+and who is somebody new; lines that are there are kept; --more: where so many more speakers are told
+than there are. `table` prints true against found numbers by length, and how reliable the
+probabilities are; `fit` the constants of diarize/voices/number.py that make the true numbers most
+probable, and of those where too many were told the ones that tell best who is nobody new.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def make(told: argparse.Namespace) -> None:
         seconds, people = wanted[uri]
         rng = np.random.default_rng([told.seed, int(seconds), people])
         names = _people(corpora, people, rng)
-        speech = {name: [read_samples(one.path) for one in files[name]] for name in names}
+        speech = {name: _first([one.path for one in files[name]], told.most) for name in names}
         length = sum(len(one) for of in speech.values() for one in of) / SAMPLE_RATE
         again = max(1, math.ceil(1.15 * seconds / length))
         speech = {
@@ -93,6 +94,16 @@ def make(told: argparse.Namespace) -> None:
 
     for _ in write_conversations(lambda count: map(draw, missing[:count]), len(missing), told.out):
         pass
+
+
+def _first(paths: Sequence[Path], seconds: float) -> list[np.ndarray]:
+    """Samples of these files, the first so many seconds of them."""
+    left, samples = seconds * SAMPLE_RATE, []
+    for path in paths:
+        if left > 0:
+            samples.append(read_samples(path)[: round(left)])
+            left -= len(samples[-1])
+    return samples
 
 
 def _kind(corpus: str) -> str:
@@ -296,6 +307,7 @@ def main() -> None:
     command.add_argument("--lengths", type=int, nargs="+", default=[45, 240, 1200])
     command.add_argument("--people", type=int, default=10)
     command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--most", type=float, default=3600.0, metavar="SECONDS")
     command.set_defaults(do=make)
     command = commands.add_parser("find")
     command.add_argument("folder", type=Path)

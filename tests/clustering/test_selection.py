@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from diarize.clustering import make
-from diarize.clustering.selection import BELIEVED, DIMENSION, FLOOR, Criterion, n_sounds, search
+from diarize.clustering.selection import BELIEVED, DIMENSION, FLOOR, Criterion, search
 from diarize.scatter import Scatter
-from diarize.sets import to_sphere
+
+from ..making import voice_of
 
 VOICES = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0, most_rows=400)
 
@@ -61,17 +62,8 @@ def test_of_many_rows_those_are_believed_that_the_scatter_says():
         assert value == pytest.approx(m * 0.3 + 0.38 * (m * spread + 2 * np.log(m)))
 
 
-def test_sounds_that_come_again_are_counted_once():
-    generator = np.random.default_rng(0)
-    voice = voice_of(generator, 200)
-    assert n_sounds(voice, VOICES) == 200
-    assert n_sounds(np.repeat(voice, 2, axis=0), VOICES) == 400  # neighbours, which share a sound
-    assert [n_sounds(voice[:n], VOICES) for n in (1, 2, 3)] == [1, 2, 3]
-    again = [voice, voice, voice + 0.01 * generator.normal(size=voice.shape), voice[:100]]
-    rows = to_sphere(np.concatenate(again))
-    assert n_sounds(rows, VOICES) == pytest.approx(200)
-    long = np.tile(voice, (30, 1))  # of which some are asked
-    assert n_sounds(long, VOICES) == pytest.approx(200)
+def test_of_sounds_that_come_again_one_and_a_half_are_believed():
+    long = np.tile(voice_of(np.random.default_rng(0), 200, VOICES), (30, 1))
     criterion = Criterion.of(long, 1.0, replace(VOICES, most_rows=None))
     m, spread = BELIEVED * 200, 2 / 25 * np.log(2)
     value = criterion(1800.0, np.array([3000.0, 3000.0]), 2)
@@ -82,18 +74,10 @@ def test_sounds_that_come_again_are_counted_once():
 @pytest.mark.parametrize("backend", ["ckm", "cap", "gcr", "ca", "forest"])
 def test_who_says_the_same_again_is_no_more_people(backend: str):
     generator = np.random.default_rng(1)
-    two = [voice_of(generator, 12) for _ in range(2)]
+    two = [voice_of(generator, 12, VOICES) for _ in range(2)]
     rows = np.concatenate([voice for _ in range(16) for voice in two])
     found = make(backend, scatter=VOICES, max_set_size=1, random_state=0).fit(rows)
     np.testing.assert_array_equal(found.labels_, np.tile(np.repeat([0, 1], 12), 16))
-
-
-def voice_of(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Unit vectors of somebody, scattered as `VOICES` says, in 25 of 64 dimensions."""
-    place = to_sphere(generator.normal(size=(1, 64)))
-    scattered = generator.normal(size=(n, 64)) * np.sqrt(VOICES.variance / 25)
-    scattered[:, 25:] = 0
-    return to_sphere(place + scattered)
 
 
 def test_splitting_one_cloud_is_not_rewarded_at_any_size():

@@ -58,6 +58,17 @@ def test_a_speaker_is_the_mean_of_the_windows_held_alone() -> None:
     np.testing.assert_allclose(found.seconds, [1.0, 1.5])  # of windows alone
 
 
+def test_what_is_said_again_and_in_company_is_worth_less() -> None:
+    turns = annotation((0.0, 1.5, "b"), (1.0, 3.0, "a"))
+    assert Monologues.of(turns, CELLS, VECTORS).spoken == pytest.approx([1.25, 1.75])
+    novelty = np.array([0.5, 0.5, 1.0, 0.25, np.nan, 0.25])  # "b" says it twice, "a" four times
+    said = Monologues.of(turns, CELLS, VECTORS, novelty)
+    assert said.spoken == pytest.approx([1.25 * (0.5 + 0.5 + 1) / 3, 1.75 * (1 + 0.25 + 0.25) / 3])
+    assert said.seconds == pytest.approx([1.0, 1.5])
+    nobody_knows = Monologues.of(turns, CELLS, VECTORS, np.full(6, np.nan))
+    assert nobody_knows.spoken == pytest.approx([1.25, 1.75])
+
+
 def test_a_speaker_who_is_never_alone() -> None:
     turns = annotation((0.0, 3.0, "a"), (1.0, 1.75, "b"), (2.75, 3.0, "b"))
     found = Monologues.of(turns, CELLS, VECTORS).voiceprints()
