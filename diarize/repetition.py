@@ -29,9 +29,9 @@ def novelty(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> Float64[np.ndar
         1 where it comes once; nan where it was not looked for, in many rows.
     """
     n, units = len(rows), rows.astype(np.float32)
-    found = np.full(n, np.nan if n > 1 else 1.0)
     if n < 2:
-        return found
+        return np.ones(n)
+    found = np.full(n, np.nan)
     run = min(n, math.ceil(scatter.rows_per_observation))
     n_runs = n - run + 1
     neighbours = 2 - 2 * float(np.median(np.einsum("np,np->n", units[1:], units[:-1])))

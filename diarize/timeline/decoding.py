@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from jaxtyping import Float, Float64, Int64
 
 from diarize.activity.counts import VoiceCounts
 from diarize.repetition import novelty
+from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
@@ -72,23 +73,19 @@ def decoder(
     everybody: bool = True,
 ) -> Callable[[Any], Decoded]:
     """What decodes windows among the speakers of a fitted clustering; arguments as for `decode`."""
-    known: list[Float64[np.ndarray, " n"] | None] = []  # of all clusterings of a recording
+
+    @cache
+    def repeated(scatter: Scatter, n_clustered: int) -> Float64[np.ndarray, " n"]:
+        return novelty(vectors, scatter.denser(len(vectors) / n_clustered))
 
     def decoded(estimator: Any) -> Decoded:
-        speakers = estimator.speakers()
-        if not known:
-            known.append(_novelty(vectors, estimator))
-        trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, known[0])
+        speakers, said = estimator.speakers(), None
+        if everybody and estimator.scatter is not None and len(estimator.sets_):
+            said = repeated(estimator.scatter, len(estimator.sets_))
+        trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, said)
         return decode(trellis, speakers, options, least, everybody)
 
     return decoded
-
-
-def _novelty(vectors: Float[np.ndarray, "n p"], estimator: Any) -> Float64[np.ndarray, " n"] | None:
-    """One by how often what each window holds is said, where it is known how vectors scatter."""
-    if estimator.scatter is None or not len(estimator.sets_):
-        return None
-    return novelty(vectors, estimator.scatter.denser(len(vectors) / len(estimator.sets_)))
 
 
 def decode(
