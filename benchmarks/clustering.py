@@ -31,10 +31,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from diarize.clustering import BACKENDS, make
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets
+from diarize.clustering.composition import Compose, compose_sets
 from diarize.embedding import load_model
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
-from diarize.sets import SpeakerSets, to_sphere
+from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 
 SPEAKERS = 5
 SPREAD = 0.9  # length of the noise that is added to a unit vector
@@ -116,9 +116,6 @@ def seconds(work: Callable[..., Any], *given: Any, times: int = 1) -> float:
 
 def time_cap(seed: int) -> None:
     """An iteration against a maximum over as many numbers; whole fits."""
-    if "cap" not in BACKENDS:
-        print("there is no cap")
-        return
     from diarize.clustering.cap.messages import Messages
 
     took: list[float] = []

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64
 
-from diarize.clustering.composition import Compose, enumerate_sets
-from diarize.sets import SpeakerSets
+from diarize.clustering.composition import Compose
+from diarize.sets import SpeakerSets, enumerate_sets
 
 RATE = 0.01
 """Adam's learning rate: of 0.003, 0.01 and 0.03 the one with the least objective."""

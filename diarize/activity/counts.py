@@ -45,14 +45,13 @@ class VoiceCounts:
         found: Float32[np.ndarray, "n"] = self.probabilities[:, 2:].sum(axis=1)
         return found
 
-    def several(self, shortest: float = SHORTEST) -> Float64[np.ndarray, "m 2"]:
+    def several(self) -> Float64[np.ndarray, "m 2"]:
         """Regions in which two or more voices are more probable than fewer, seconds.
 
-        Args:
-            shortest: seconds; shorter gaps are closed, and shorter regions dropped.
+        Gaps and regions of less than `SHORTEST` do not count.
         """
         found = runs(self.overlap > 0.5) * INSTANT
-        return self.start + without_short(found, shortest, shortest)
+        return self.start + without_short(found, SHORTEST, SHORTEST)
 
     def mean(
         self, values: Float[np.ndarray, "n m"], cells: Float64[np.ndarray, "cells 2"]

@@ -23,7 +23,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
 from diarize.storage.files import atomic_output
-from diarize.storage.weights import models_folder, require_whole, sealed
+from diarize.storage.weights import models_folder, read_weights, sealed
 from diarize.threads import ahead
 
 if TYPE_CHECKING:
@@ -109,23 +109,14 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     Raises:
         InputError: no such weights, or a file that is damaged or made for something else.
     """
-    from safetensors import SafetensorError, safe_open
-
     path = find_counter(name)
+    header, tensors = read_weights(path)
+    if CONFIG not in header:
+        raise InputError(f"{path}: not an activity network (no configuration in it)")
     try:
-        require_whole(path)
-        with safe_open(path, framework="pt") as file:
-            header = (file.metadata() or {}).get(CONFIG)
-            if header is None:
-                raise InputError(f"{path}: not an activity network (no configuration in it)")
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        counter = VoiceCounter(CounterConfig(**json.loads(header)))
+        counter = VoiceCounter(CounterConfig(**json.loads(header[CONFIG])))
         counter.load_state_dict(tensors)
-    except SafetensorError as error:
-        raise InputError(f"{path}: a damaged weights file ({error})") from None
     except (RuntimeError, TypeError, ValueError) as error:
-        if str(error).startswith(str(path)):
-            raise InputError(str(error)) from None
         reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
         raise InputError(f"{path}: weights that do not fit the network ({reason})") from None
     return counter.eval().requires_grad_(False)

@@ -59,7 +59,7 @@ def perform(
                 printed.take(done.job, done.text)
                 results[done.job] = done.results
                 for text in done.notes:
-                    note(text)
+                    note(f"{done.job.source}: {text}")
                 for result in done.results:
                     for text in result.notes:
                         note(text)

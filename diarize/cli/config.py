@@ -44,4 +44,6 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Path):
         value = str(value)
-    return json.dumps(value)  # texts, numbers, true and false are alike in TOML
+    if isinstance(value, float):
+        return repr(value)  # inf and nan are words there
+    return json.dumps(value, ensure_ascii=False)  # texts, integers, true and false are as in JSON

@@ -30,18 +30,20 @@ def report(
     from diarize.batch.told import Turns
     from diarize.formats import format_of, read_turns
     from diarize.formats.json import read_known
-    from diarize.formats.turns import annotated
+    from diarize.formats.turns import annotated, turns_of
     from diarize.report.html import require_page, write_page
     from diarize.storage.files import refuse_recording
 
+    if audio == str(turns) == "-":
+        raise InputError("standard input: holds the recording or the turns, not both")
     refuse_recording(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
     format_ = format_of(turns) or "rttm"
     found = read_turns(turns, format_)
-    if recording.uri not in found and len(found) != 1:
+    own = turns_of(found, recording.uri)
+    if own is None:
         raise InputError(f"{turns}: no turns of {recording.uri}")
-    own = found.get(recording.uri) or next(iter(found.values()))
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio]).of(recording.uri)
     known = read_known(turns) if format_ == "json" else None

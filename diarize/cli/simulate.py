@@ -80,6 +80,7 @@ def simulate(
     for name, value in (("--scene", scene), ("--rooms", rooms)):
         if value and not turns:
             raise InputError(f"{name} goes with --turns")
+    people = _range(speakers)
     require_folder(out)
     utterances = utterances_of(folders, split)
     noises = noises_of(noise or [])
@@ -90,12 +91,12 @@ def simulate(
             bank = draw_rooms(np.random.default_rng(seed), rooms, ROOMS)
             voices = collect_voices(utterances, (1.0,))
             replay = Replay(talks, voices, bank, noises, kinds, seed)
-            maker = ReplayedConversations(replay, _range(speakers), seconds)
+            maker = ReplayedConversations(replay, people, seconds)
         else:
             config = ConversationConfig(
                 seconds=seconds, overlap=OVERLAP if overlap is None else overlap
             )
-            maker = Conversations(utterances, _range(speakers), config, noises, seed)
+            maker = Conversations(utterances, people, config, noises, seed)
         written = write_conversations(maker, conversations, out)
         for done, (path, length) in enumerate(written, start=1):
             if hook:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,9 @@ def stream(
     channels: int | None = count(
         None, "Channels of raw samples, which are mixed down.", max=1024, show_default="1"
     ),
-    speed: str = option("1", "N|max", "How many times its own speed a file is played at."),
+    speed: str | None = option(
+        None, "N|max", "How many times its own speed a file is played at.", show_default="1"
+    ),
     microphone: bool = flag("--microphone", "Listen to the default microphone until Ctrl-C."),
     latency: float = seconds(
         2.0,
@@ -124,6 +126,8 @@ def stream(
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}
     _check_source(audio, microphone, [name for name, value in given.items() if value is not None])
+    if audio == "-" and speed is not None:
+        raise InputError("--speed is for a file that is played")
     if format not in {None, "jsonl", "rttm"}:
         raise InputError(f"format {format}: not one of jsonl, rttm")
     if out is not None:
@@ -132,7 +136,7 @@ def stream(
         written_format(out)
     pcm = Pcm(sample_format or "s16", channels or 1)
     rate = rate or RATE
-    source = _source(audio, microphone, rate, pcm, _factor(speed))
+    source = _source(audio, microphone, rate, pcm, _factor(speed or "1"))
     diarizer = StreamingDiarizer(
         RATE if audio != "-" else rate,
         latency=latency,
@@ -151,9 +155,7 @@ def stream(
         uri="microphone" if microphone else name_of(audio),
     )
     sink = make_sink(format, diarizer.uri)
-    status = listen(
-        diarizer, source(), sink, latency=latency, out=out, endless=microphone, note=note
-    )
+    status = listen(diarizer, source, sink, latency=latency, out=out, endless=microphone, note=note)
     if pcm.left_over:
         note(f"{diarizer.uri}: ended within a sample; its {pcm.left_over} bytes were left out")
     raise typer.Exit(status)
@@ -172,8 +174,9 @@ def _check_source(audio: str, microphone: bool, raw: list[str]) -> None:
         raise InputError(f"{audio}: either a file or --microphone")
     if audio != "-" and raw:
         raise InputError(f"{audio}: {raw[0]} is for raw samples on standard input")
-    if microphone and set(raw) - {"--rate"}:
-        raise InputError(f"{(set(raw) - {'--rate'}).pop()} is for raw samples on standard input")
+    wrong = next((name for name in raw if name != "--rate"), None)
+    if microphone and wrong:
+        raise InputError(f"{wrong} is for raw samples on standard input")
 
 
 def _factor(speed: str) -> float:
@@ -191,8 +194,8 @@ def _factor(speed: str) -> float:
 
 def _source(
     audio: str, microphone: bool, rate: int, pcm: Pcm, speed: float
-) -> Callable[[], Iterator[np.ndarray]]:
-    """What begins to give sound when it is called, and is known to be there before."""
+) -> Iterator[np.ndarray]:
+    """What gives sound, and is known to be there before it does."""
     from diarize.streaming import sources
 
     if microphone:

@@ -2,8 +2,10 @@
 
 The table below maps a name to its class; nothing is imported before it is asked for. The package
 knows nothing of audio or files and can be used on any vectors. What algorithms share: `base` (the
-contract), `composition` (g over sets) and `gradient` (back through it), `nearest` (rows to
-centers), `merging`, `selection` (how many speakers), `seeding`, `constraints`, `geometry`.
+contract), `checks`, `known` (what is known of rows), `composition` (g over sets) and `gradient`
+(back through it), `nearest` (rows to centers), `memberships` (degrees of them), `merging`,
+`reassignment` (clusters to sets of others), `selection` (how many speakers), `seeding`,
+`constraints`, `geometry`.
 """
 
 from __future__ import annotations

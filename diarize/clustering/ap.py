@@ -32,7 +32,7 @@ class AP(SampledClusterer):
     best.
 
     Args:
-        preference: gamma, negative: what an exemplar costs, in squared distance; None: between
+        preference: gamma, at most 0: what an exemplar costs, in squared distance; None: between
             what the last exemplar and one more would save, their number (if not given) being
             inferred by `selection`.
         damping: lambda, share of the old messages in the new, at least 0.5 and below 1; more
@@ -64,6 +64,8 @@ class AP(SampledClusterer):
         super()._check_options()
         if self.preference is not None:
             check_number("preference", self.preference, least=-np.finfo(float).max)
+            if self.preference > 0:
+                raise ValueError(f"preference must be at most 0, got {self.preference!r}")
         check_number("damping", self.damping, least=0.5)
         if self.damping >= 1:
             raise ValueError(f"damping must be below 1, got {self.damping!r}")

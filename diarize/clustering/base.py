@@ -21,9 +21,10 @@ from diarize.clustering.checks import (
     check_scatter,
 )
 from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
+from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import nearest_cosine
 from diarize.clustering.known import known_of
-from diarize.clustering.nearest import Nearest
+from diarize.clustering.nearest import nearest_centers
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets, squared_distances
 
@@ -166,13 +167,21 @@ class Clusterer(ClusterMixin, BaseEstimator):
     ) -> Clusterer:
         """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
 
+        Args:
+            X: the rows.
+            y: the true sets, for who needs them.
+            must_link: pairs of row numbers, shape (m, 2), that have the same set of speakers.
+            cannot_link: pairs of row numbers that have different sets.
+
         Raises:
-            ValueError: X or an option cannot be used; one line says why.
+            ValueError: X, an option or a link cannot be used, or no answer keeps to the links; one
+                line says why, and names two rows where links contradict each other.
         """
         rows = check_rows(X)
         for name, links in (("must_link", must_link), ("cannot_link", cannot_link)):
             if links is not None and len(links) and not self.takes_constraints:
                 raise ValueError(f"{type(self).__name__} cannot use {name}")
+        self._constraints = Constraints.of(must_link, cannot_link, len(rows))
         self._check_options()
         check_scatter(self.scatter, rows.shape[1])
         self.n_features_in_ = rows.shape[1]
@@ -192,7 +201,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
             if self.needs_truth or nearest_cosine(centroids[order]) < alike:
                 break
             fewer = SpeakerBounds(len(order) - 1, len(order) - 1)
-            sets, centroids = self._fit(rows, y, fewer, generator)
+            try:
+                sets, centroids = self._fit(rows, y, fewer, generator)
+            except Contradiction:  # who is alike is said to be two
+                break
         self._answer(sets, centroids)
         return self
 
@@ -216,9 +228,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         speakers = replace(self.speakers(), centroids=centroids)
         sets = speakers.sets()
         places = speakers.places(sets)
-        nearest = Nearest(rows, 1, len(sets))
-        nearest.update(places[None], getattr(self, "set_penalty", 0.0) * (sets.sizes - 1.0))
-        ids = nearest.labels[0].copy()
+        ids = nearest_centers(rows, places, getattr(self, "set_penalty", 0.0) * (sets.sizes - 1.0))
         for alone in np.flatnonzero(~sets.membership[ids].any(axis=0)):  # these are the first sets
             ids[squared_distances(rows, places[[alone]]).argmin()] = alone
         again._answer(sets[ids], centroids)
@@ -238,8 +248,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def ask_for_more(self, n_rows: int, more: int) -> None:
         """Look for so many speakers more than it is told that there are at most, as rows allow."""
         most = self.n_speakers or self.max_speakers
-        if most is not None and most < min(n_rows, MAX_SPEAKERS):
-            most = min(most + more, n_rows, MAX_SPEAKERS)
+        limit = min(n_rows, MAX_SPEAKERS)
+        if self.finds_overlap:
+            limit = most_speakers(limit, self.max_set_size, MOST_SETS)
+        if most is not None and most < limit:
+            most = min(most + more, limit)
             told = None if self.n_speakers is None else most
             self.set_params(n_speakers=told, max_speakers=most)
 
@@ -283,6 +296,7 @@ class SampledClusterer(Clusterer):
     """A clustering that fits a sample of many rows, and assigns the rest to the nearest set."""
 
     sample_size: int | None
+    _fitted: Int64[np.ndarray, " s"]  # numbers of the rows that are fitted
 
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
@@ -301,17 +315,16 @@ class SampledClusterer(Clusterer):
         if n == 0:
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
         size = n if self.sample_size is None else max(self.sample_size, bounds.low)
+        self._fitted = np.arange(n)
         if n <= size:
             regions = self._cluster(rows, bounds, generator)
             return regions.sets[regions.ids], regions.centroids
         sample = self._sample(n, size, generator)
-        self.sampled_ = size
+        self.sampled_, self._fitted = size, sample
         regions = self._cluster(
             rows[sample], SpeakerBounds(bounds.low, min(bounds.high, size)), generator
         )
-        everyone = Nearest(rows, 1, len(regions.centers))
-        everyone.update(regions.centers[None], regions.offsets)
-        ids = everyone.labels[0].astype(np.int64)
+        ids = nearest_centers(rows, regions.centers, regions.offsets)
         ids[sample] = regions.ids
         return regions.sets[ids], regions.centroids
 

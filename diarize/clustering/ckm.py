@@ -14,12 +14,11 @@ from jaxtyping import Float64
 from diarize.clustering.alternation import Alternation, Plausible
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
-from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, search
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.threads import one_blas_thread
 
 FINALISTS = 8

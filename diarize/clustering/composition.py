@@ -16,7 +16,6 @@ from jaxtyping import Bool, Float64, Int64
 
 from diarize.clustering.geometry import UNIT_TOLERANCE
 from diarize.sets import SpeakerSets
-from diarize.sets import enumerate_sets as enumerate_sets
 
 Compose = Callable[[Any, Any], Any]
 """g: two arrays (or tensors) of shape (m, p) -> (m, p), symmetric, row by row."""

@@ -11,6 +11,10 @@ from jaxtyping import Bool, Int64
 Pairs = Int64[np.ndarray, "_ 2"]
 
 
+class Contradiction(ValueError):
+    """No answer keeps to all links, and to the number of speakers that is asked for."""
+
+
 @dataclass(frozen=True)
 class Constraints:
     """Pairs of rows that belong together, and pairs that do not, by the numbers of the rows."""
@@ -23,8 +27,9 @@ class Constraints:
         """Check links between n rows.
 
         Raises:
-            ValueError: not pairs of row numbers, or links that contradict each other: the message
-                names a pair that must not be linked, though other links join it.
+            ValueError: not pairs of row numbers.
+            Contradiction: links contradict each other: the message names a pair that must not be
+                linked, though other links join it.
         """
         links = cls(
             _pairs("must_link", must_link, n_rows), _pairs("cannot_link", cannot_link, n_rows)
@@ -33,7 +38,7 @@ class Constraints:
         wrong = group[links.cannot[:, 0]] == group[links.cannot[:, 1]]
         if wrong.any():
             i, j = links.cannot[wrong.argmax()]
-            raise ValueError(f"rows {i} and {j} must be linked, and must not be")
+            raise Contradiction(f"rows {i} and {j} must be linked, and must not be")
         return links
 
     @property

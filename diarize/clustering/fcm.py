@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.clustering.checks import Rows
-from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.memberships import Mixture, SoftClusterer
 from diarize.clustering.seeding import spread_rows
+from diarize.sets import enumerate_sets
 
 FINALISTS = 2
 """Restarts that are followed until they settle; the others are given up on the way."""

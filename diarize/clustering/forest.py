@@ -16,7 +16,7 @@ from jaxtyping import Float64, Int64
 
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
-from diarize.clustering.constraints import Constraints
+from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, merges
@@ -65,19 +65,6 @@ class SpanningForest(SampledClusterer):
         "threshold": THRESHOLDS,
     }
 
-    def fit(
-        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
-    ) -> SpanningForest:
-        """Cluster the rows of X, shape (n, p), taken as they are; n may be 0.
-
-        Raises:
-            ValueError: X, an option or a link cannot be used, or no answer keeps to the links; one
-                line says why, and names two rows where links contradict each other.
-        """
-        self._constraints = Constraints.of(must_link, cannot_link, len(X))
-        super().fit(X, y)
-        return self
-
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
         linked = self._constraints.rows
         if len(linked) > size:
@@ -86,14 +73,12 @@ class SpanningForest(SampledClusterer):
             )
         others = np.setdiff1d(np.arange(n), linked)
         drawn = generator.choice(others, size - len(linked), replace=False)
-        sample = np.sort(np.concatenate([linked, drawn]))
-        self._constraints = self._constraints.among(sample)
-        return sample
+        return np.sort(np.concatenate([linked, drawn]))
 
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
-        constraints = self._constraints
+        constraints = self._constraints.among(self._fitted)
         labels = self._trees(rows, constraints, bounds, generator)
         criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         reassigner = Reassigner(
@@ -106,9 +91,14 @@ class SpanningForest(SampledClusterer):
         found = reassigner.reassigned(rows, tried, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
         best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
+        if best is None and not len(constraints.cannot):
+            raise Contradiction(
+                f"rows that must be linked leave {labels.max() + 1} groups, "
+                f"fewer than the {bounds.low} speakers asked for"
+            )
         if best is None:
-            i, j = constraints.cannot[0]
-            raise ValueError(
+            i, j = self._constraints.cannot[0]
+            raise Contradiction(
                 f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} speakers"
             )
         labels, chosen = best

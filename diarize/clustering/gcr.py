@@ -15,7 +15,7 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
-from diarize.clustering.nearest import Nearest
+from diarize.clustering.nearest import nearest_centers
 from diarize.clustering.reassignment import ORDERS, THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
 
@@ -75,6 +75,10 @@ class GCR(SampledClusterer):
         if self.order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
 
+    def ask_for_more(self, n_rows: int, more: int) -> None:
+        """Look for so many speakers more, as rows and base clusters allow."""
+        super().ask_for_more(min(n_rows, self.n_base_clusters or n_rows), more)
+
     def _cluster(
         self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> Regions:
@@ -128,6 +132,4 @@ class GCR(SampledClusterer):
         labels = labels - clusters[0]
         inside = labels >= 0
         means = cluster_means(rows[inside], labels[inside], len(clusters))
-        everyone = Nearest(rows, 1, len(means))
-        everyone.update(means[None], np.zeros(len(means)))
-        return np.where(inside, labels, everyone.labels[0]).astype(np.int64)
+        return np.where(inside, labels, nearest_centers(rows, means)).astype(np.int64)

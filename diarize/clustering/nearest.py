@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64, Int32, Int64
+from jaxtyping import Float, Float64, Int32, Int64
 
 BLOCK_SCORES = 2**23
 """Values held at a time, scores (rows x restarts x centers) or rows: 64 MB in float64."""
@@ -156,8 +156,21 @@ class Nearest:
         self.sums = self.sums[restarts]
 
 
-def _pick(scores: np.ndarray, labels: np.ndarray) -> Bool[np.ndarray, "b r"] | np.ndarray:
+def _pick(
+    scores: Float[np.ndarray, "b r m"], labels: Int64[np.ndarray, "b r"]
+) -> Float[np.ndarray, "b r"]:
     return np.take_along_axis(scores, labels[:, :, None], axis=2)[:, :, 0]
+
+
+def nearest_centers(
+    rows: Float[np.ndarray, "n p"],
+    centers: Float64[np.ndarray, "m p"],
+    offsets: Float64[np.ndarray, " m"] | float = 0.0,
+) -> Int64[np.ndarray, " n"]:
+    """The center of least |x - c|^2 + offset of each row."""
+    everyone = Nearest(rows, 1, len(centers))
+    everyone.update(centers[None], np.broadcast_to(offsets, len(centers)))
+    return everyone.labels[0].astype(np.int64)
 
 
 def _blocks(n: int, size: int) -> list[slice]:

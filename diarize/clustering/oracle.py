@@ -37,12 +37,21 @@ class Oracle(Clusterer):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "it needs the truth, the set of speakers of each row"
             )
-        if isinstance(y, np.ndarray) and y.dtype != object:
-            y = y.astype(np.int64).tolist()
-        truth = y if isinstance(y, SpeakerSets) else SpeakerSets.from_lists(y)
+        truth = _truth(y)
         if len(truth) != len(rows):
             raise ValueError(f"the truth has {len(truth)} rows, but there are {len(rows)} rows")
         return truth, _single_means(rows, truth)
+
+
+def _truth(y: Any) -> SpeakerSets:
+    """Sets, lists of the speakers of each row, or a boolean array that says who is in each row."""
+    if isinstance(y, SpeakerSets):
+        return y
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        if y.ndim != 2:
+            raise ValueError("y must be the set of speakers of each row, not one number of each")
+        return SpeakerSets(y) if y.dtype == bool else SpeakerSets.from_lists(y.astype(int).tolist())
+    return SpeakerSets.from_lists(y)
 
 
 def _single_means(rows: Rows, truth: SpeakerSets) -> Float64[np.ndarray, "k p"]:

@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float64, Int64
 
 from diarize.clustering.base import MOST_SETS, Regions, SpeakerBounds
 from diarize.clustering.checks import Rows
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
+from diarize.clustering.composition import Compose, compose_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import MISFIT, MIXED
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Axes
-from diarize.sets import SpeakerSets, squared_distances, to_sphere
+from diarize.sets import SpeakerSets, enumerate_sets, squared_distances, to_sphere
 
 Sets = Bool[np.ndarray, "m k"]
 Distances = Float64[np.ndarray, "k m"]

@@ -18,7 +18,7 @@ from jaxtyping import Float32
 from diarize.embedding.knowledge import Knowledge
 from diarize.embedding.model import Composition
 from diarize.errors import InputError
-from diarize.storage.weights import require_whole, sealed
+from diarize.storage.weights import read_weights, sealed
 
 KEY = "diarize.composition"  # key of the header under which stands what it was fitted to
 
@@ -91,20 +91,12 @@ def load_fitted(path: Path) -> Fitted:
     Raises:
         InputError: a file that is damaged or made for something else.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        require_whole(path)
-        header, tensors = header_of(path), load_file(path)
-    except (KeyError, SafetensorError, TypeError) as error:
-        raise InputError(f"{path}: a damaged weights file ({error})") from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    header, found = read_weights(path)
     if KEY not in header:
         raise InputError(f"{path}: no composition function for the network of others")
     try:
         about = json.loads(header[KEY])
+        tensors = {name: value.numpy() for name, value in found.items()}
         mean, matrix, w1, w2 = (
             tensors.pop(name).astype(np.float32)
             for name in ("place.mean", "place.matrix", "compose.w1", "compose.w2")

@@ -15,7 +15,7 @@ from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError
 from diarize.storage.onnx_network import SUFFIX as ONNX
-from diarize.storage.weights import models_folder, require_whole, sealed
+from diarize.storage.weights import first_line, models_folder, read_weights, sealed
 
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
@@ -91,35 +91,23 @@ def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Composi
     Raises:
         InputError: no such model, or a file that is damaged or made for something else.
     """
-    from safetensors import SafetensorError, safe_open
-
     path = find_model(name)
     if path.suffix.lower() == ONNX:
         raise InputError(f"{path}: weights of ours are needed here, not a network of others")
+    header, everything = read_weights(path)
+    if CONFIG not in header:
+        raise InputError(f"{path}: not a compositional embedding (no configuration in it)")
     try:
-        require_whole(path)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            if CONFIG not in header:
-                raise InputError(f"{path}: not a compositional embedding (no configuration in it)")
-            config = EmbeddingConfig(**json.loads(header[CONFIG]))
-            everything = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        config = EmbeddingConfig(**json.loads(header[CONFIG]))
         tensors = {k: value for k, value in everything.items() if not k.startswith(PREFIX)}
         tensors = _in_full(tensors)
         _require_fit(config, tensors)
         beside = {k: value.numpy() for k, value in everything.items()}
         model = CompositionalEmbedding(config, Knowledge.read(header, beside, config.dim))
         model.load_state_dict(tensors)
-    except SafetensorError as error:
-        raise InputError(f"{path}: a damaged weights file ({_first_line(error)})") from None
     except (RuntimeError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
-            f"{path}: weights that do not fit the model ({_first_line(error)})"
+            f"{path}: weights that do not fit the model ({first_line(error)})"
         ) from None
     if not all(torch.isfinite(value).all() for value in tensors.values()):
         raise InputError(f"{path}: a damaged weights file (values that are not finite)")
@@ -172,7 +160,3 @@ def _require_fit(config: EmbeddingConfig, tensors: Mapping[str, Tensor]) -> None
     least = branches * each + 2 * dim * dim
     if least > sum(tensor.numel() for tensor in tensors.values()):
         raise ValueError("its tensors are smaller than its configuration says")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

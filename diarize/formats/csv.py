@@ -11,7 +11,16 @@ from functools import partial
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, read_text, seconds, stem_of, times, token, unicode
+from diarize.formats.lines import (
+    Source,
+    probability,
+    read_text,
+    seconds,
+    stem_of,
+    times,
+    token,
+    unicode,
+)
 from diarize.formats.turns import Confidence, Turn, written_turns
 
 COLUMNS = ("uri", "start", "end", "speaker", "confidence")
@@ -68,10 +77,8 @@ def _turn(fields: Mapping[str, str | None]) -> tuple[str, Turn]:
         raise ValueError(f"no {empty}: too few fields")
     start, end = times(str(fields["start"]).strip(), str(fields["end"]).strip())
     sure = (fields.get("confidence") or "").strip()
-    turn = Turn(
-        start, end, str(fields["speaker"]), seconds(sure, "the confidence") if sure else None
-    )
-    return fields.get("uri") or "", turn
+    confidence = probability(seconds(sure, "the confidence")) if sure else None
+    return fields.get("uri") or "", Turn(start, end, str(fields["speaker"]), confidence)
 
 
 tsv_text = partial(csv_text, delimiter="\t")

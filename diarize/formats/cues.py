@@ -23,6 +23,7 @@ class Cue:
         text: its lines, markup and all.
         settings: what follows the times on their line (WebVTT: where it stands).
         blocks: what precedes it in the file and is no cue (WebVTT: notes, styles).
+        name: the line above its times, a number in SRT.
     """
 
     start: float
@@ -30,6 +31,7 @@ class Cue:
     text: str
     settings: str = ""
     blocks: tuple[str, ...] = ()
+    name: str = ""
 
 
 def parse_cues(name: str, text: str) -> list[Cue]:
@@ -57,7 +59,8 @@ def parse_cues(name: str, text: str) -> list[Cue]:
             except ValueError as error:
                 raise InputError(f"{name}, line {begin + timing + 1}: {error}") from None
             shown = "\n".join(block[timing + 1 :])
-            cues.append(Cue(start, stop, shown, settings, tuple(others)))
+            name_ = "\n".join(block[:timing])
+            cues.append(Cue(start, stop, shown, settings, tuple(others), name_))
             others = []
         begin = end + 1
     return cues

@@ -14,6 +14,7 @@ from diarize.formats.lines import (
     Source,
     in_order,
     parse_json,
+    probability,
     read_text,
     shorten,
     stem_of,
@@ -157,7 +158,7 @@ def _turn(fields: Any) -> Turn:
         raise ValueError("no text 'speaker'")
     start, end = in_order(*(_number(fields.get(key), key) for key in ("start", "end")))
     sure = fields.get("confidence")
-    confidence = None if sure is None else _number(sure, "confidence")
+    confidence = None if sure is None else probability(_number(sure, "confidence"))
     return Turn(start, end, fields["speaker"], confidence)
 
 

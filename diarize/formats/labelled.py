@@ -11,6 +11,7 @@ from diarize.audio import Recording, open_recording
 from diarize.audio.suffixes import AUDIO_SUFFIXES
 from diarize.errors import InputError
 from diarize.formats.rttm import load_annotations
+from diarize.formats.turns import turns_of
 
 Labelled = tuple[Recording, Annotation]
 
@@ -30,10 +31,10 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
                 many = f"{len(beside)} recordings" if beside else "no recording"
                 raise InputError(f"{file}: {many} of this name beside it")
             recording = open_recording(beside[0])
-            turns = load_annotations(file)
-            if recording.uri not in turns and len(turns) != 1:
+            turns = turns_of(load_annotations(file), recording.uri)
+            if turns is None:
                 raise InputError(f"{file}: no turns of {recording.uri}")
-            found.append((recording, turns.get(recording.uri) or next(iter(turns.values()))))
+            found.append((recording, turns))
     return found
 
 

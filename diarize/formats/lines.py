@@ -71,6 +71,17 @@ def seconds(text: str, what: str) -> float:
     return value
 
 
+def probability(value: float) -> float:
+    """A confidence, 0 to 1, which a number from 0 on may be.
+
+    Raises:
+        ValueError: it is above 1.
+    """
+    if value > 1:
+        raise ValueError(f"the confidence {value:g} is above 1")
+    return value
+
+
 def times(start: str, end: str) -> tuple[float, float]:
     """When something begins and ends.
 

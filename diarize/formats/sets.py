@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from diarize.errors import InputError
-from diarize.formats.lines import parse_json
+from diarize.formats.lines import parse_json, read_text
 from diarize.sets import SpeakerSets
 
 MOST_SPEAKERS = 10_000  # in a file of sets
@@ -25,11 +24,8 @@ def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
     Raises:
         InputError: the file cannot be read, is no JSON, or its sets are no lists of indices.
     """
-    name = os.fspath(path)
-    try:
-        content = parse_json(name, Path(name).read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    name, text = read_text(path)
+    content = parse_json(name, text)
     rows = content.get("sets") if isinstance(content, dict) else None
     if not isinstance(rows, list):
         raise InputError(f"{name}: no list 'sets' in this file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pyannote.core import Annotation, Segment
 
@@ -12,6 +12,8 @@ from diarize.formats.lines import one_line
 
 Confidence: TypeAlias = Mapping[tuple[Segment, Any], float]
 """The probability that its speaker is right, of each segment and track of an annotation."""
+
+T = TypeVar("T")
 
 _MS = 1000  # per second
 
@@ -92,6 +94,13 @@ def exclusive(turns: Iterable[Turn]) -> list[Turn]:
             alone.append(turn._replace(start=max(turn.start, taken)))
             taken = turn.end
     return alone
+
+
+def turns_of(found: Mapping[str, T], uri: str) -> T | None:
+    """The turns of a recording: its own, or the only ones that there are; None: neither."""
+    if uri not in found and len(found) == 1:
+        return next(iter(found.values()))
+    return found.get(uri)
 
 
 def milliseconds(time: float) -> int:

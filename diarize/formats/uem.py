@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyannote.core import Segment, Timeline
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, records, seconds, split_fields, token
+from diarize.formats.lines import Source, records, split_fields, times, token
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ class UemLine:
         if len(fields) != 4:
             raise ValueError(f"{len(fields)} fields: a UEM line has 4 (file, channel, start, end)")
         uri, channel, start, end = fields
-        line = cls(uri, seconds(start, "the start"), seconds(end, "the end"), channel)
-        if line.end < line.start:
-            raise ValueError(f"the end {end} is before the start {start}")
-        return line
+        return cls(uri, *times(start, end), channel)
 
     def serialise(self) -> str:
         """The line without its end, times with three decimals, white space in names as ``_``."""

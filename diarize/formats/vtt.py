@@ -35,7 +35,7 @@ def write_vtt(cues: Iterable[Cue]) -> str:
     for cue in cues:
         blocks += [block for block in cue.blocks if not block.startswith("WEBVTT")]
         times = f"{clock(cue.start, '.')} --> {clock(cue.end, '.')} {cue.settings}".rstrip()
-        blocks.append(f"{times}\n{cue.text}")
+        blocks.append("\n".join(filter(None, (cue.name, times, cue.text))))
     return "\n\n".join(blocks) + "\n"
 
 

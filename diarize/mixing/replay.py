@@ -19,7 +19,6 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.channel import clipped, few_bits, through_codec, through_telephone
-from diarize.mixing.rooms import place_of
 from diarize.mixing.sounds import draw_events
 from diarize.mixing.speech import FRAME, active_frames
 from diarize.mixing.talk import Talk
@@ -249,10 +248,10 @@ class Replay:
     def _table(self, tracks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One microphone, every voice at its place in one room."""
         mixed = np.zeros(tracks.shape[1], np.float32)
-        room = int(rng.integers(len(self.rooms)))
+        room = self.rooms[int(rng.integers(len(self.rooms)))]
         first = int(rng.integers(100))
         for place, track in enumerate(tracks):
-            mixed += through_response(track, place_of(self.rooms, room, first + place))
+            mixed += through_response(track, room[(first + place) % len(room)])
         return through_response(mixed, impulse_response(rng, None, 0.0))
 
     def background(self, n: int, rng: np.random.Generator) -> Float32[np.ndarray, "_"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -102,10 +101,3 @@ def draw_rooms(
     """Collect rooms: those of a folder, if there is one, and so many made ones."""
     found = [] if measured is None else measured_rooms(measured, rng)
     return found + offices(rng, made)
-
-
-def place_of(
-    bank: Sequence[Float32[np.ndarray, "places _"]], room: int, place: int
-) -> Float32[np.ndarray, "_"]:
-    """One response; places repeat where there are fewer."""
-    return bank[room][place % len(bank[room])]

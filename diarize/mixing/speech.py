@@ -73,12 +73,18 @@ def utterances_of(
 
 
 def _from_table(table: Path, splits: Sequence[str] | None) -> list[Utterance]:
-    with table.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
-    needed = {"path", "speaker"} | ({"split"} if splits else set())
-    missing = needed - set(rows[0] if rows else ())
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter="\t")
+            rows, columns = list(reader), reader.fieldnames or ()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{table}: not UTF-8 text") from error
+    missing = ({"path", "speaker"} | ({"split"} if splits else set())) - set(columns)
     if missing:
         raise InputError(f"{table}: no column {', '.join(sorted(missing))}")
+    for number, row in enumerate(rows, start=2):
+        if not row["path"] or not row["speaker"]:
+            raise InputError(f"{table}: line {number} names no path or no speaker")
     return [
         Utterance(
             table.parent / row["path"],

@@ -64,39 +64,13 @@ class Talk:
         return Talk(self.uri, times[inside], order[np.searchsorted(numbers, self.speakers[inside])])
 
 
-def read_talks(folders: Sequence[Path], part: tuple[int, int] | None = None) -> list[Talk]:
-    """Read every RTTM file of some folders.
-
-    Args:
-        folders: with RTTM files, directly in them; one that is named twice counts twice.
-        part: `(0, 2)` keeps the first, third, ... recording by name, `(1, 2)` the others.
-
-    Raises:
-        InputError: a folder without RTTM files, or a file that is wrong.
-    """
-    talks = []
-    for folder in folders:
-        annotations = load_annotations(folder)
-        for uri in sorted(annotations):
-            turns = [
-                (segment.start, segment.end, label)
-                for segment, _, label in annotations[uri].itertracks(yield_label=True)
-            ]
-            if turns:
-                talks.append(Talk.of(uri, turns))
-    if part is not None:
-        first, step = part
-        talks = talks[first::step]
-    if not talks:
-        raise InputError("no turns to replay in " + ", ".join(str(f) for f in folders))
-    return talks
-
-
 def find_talks(names: Sequence[str]) -> list[Talk]:
     """Read the talk of folders, or of parts of them: `DIR` or, for every second file, `DIR:0/2`.
 
+    One that is named twice counts twice.
+
     Raises:
-        InputError: as `read_talks`, or a part that there is not.
+        InputError: a folder without RTTM files, a file that is wrong, or a part that there is not.
     """
     return [talk for name in names for talk in _find(name)]
 
@@ -104,8 +78,24 @@ def find_talks(names: Sequence[str]) -> list[Talk]:
 def _find(name: str) -> list[Talk]:
     found = re.fullmatch(r"(.+):(\d+)/(\d+)", name)
     if found is None or Path(name).is_dir():
-        return read_talks([Path(name)])
+        return _read(Path(name))
     folder, first, step = found[1], int(found[2]), int(found[3])
     if first >= step:
         raise InputError(f"{name}: parts of {step} are numbered from 0 to {step - 1}")
-    return read_talks([Path(folder)], (first, step))
+    return _read(Path(folder), first, step)
+
+
+def _read(folder: Path, first: int = 0, step: int = 1) -> list[Talk]:
+    """The talk of every `step`-th recording by name in which somebody speaks."""
+    talks = []
+    annotations = load_annotations(folder)
+    for uri in sorted(annotations):
+        turns = [
+            (segment.start, segment.end, label)
+            for segment, _, label in annotations[uri].itertracks(yield_label=True)
+        ]
+        if turns:
+            talks.append(Talk.of(uri, turns))
+    if not talks[first::step]:
+        raise InputError(f"no turns to replay in {folder}")
+    return talks[first::step]

@@ -43,9 +43,12 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
         InputError: the path cannot be written to, or its suffix is no format.
     """
     import matplotlib
+    from matplotlib.text import Text
 
     suffix = picture_format(path)
     with matplotlib.rc_context({"svg.hashsalt": "diarize"}), atomic_output(path) as stream:
+        for text in figure.findobj(Text):
+            text.set_parse_math(False)  # names may hold dollars
         # Without dates and random ids.
         dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
         figure.savefig(stream, format=suffix, dpi=RESOLUTION, metadata=dates[suffix])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -77,13 +77,10 @@ def read_scores(path: str | os.PathLike[str]) -> tuple[dict[str, Scores], Scores
     Raises:
         InputError: the file cannot be read, or is none of these.
     """
-    name = os.fspath(path)
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{name}: not JSON ({error})") from error
+    from diarize.formats.lines import parse_json, read_text
+
+    name, text = read_text(path)
+    content = parse_json(name, text)
     if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
         raise InputError(f"{name}: not what `diarize score --json` prints: no object 'files'")
     files = {uri: _scores(name, uri, value) for uri, value in content["files"].items()}
@@ -97,8 +94,9 @@ def _scores(name: str, of: str, value: Any) -> Scores:
     if not isinstance(value, dict) or not set(wanted) <= set(value):
         raise InputError(f"{name}: scores of {of} lack some of {', '.join(wanted)}")
     for key in wanted:
+        rate = value[key]
         # bool is an int to Python, and true is no rate
-        if value[key] is not None and type(value[key]) not in (int, float):
+        if rate is not None and (type(rate) not in (int, float) or not math.isfinite(rate)):
             raise InputError(f"{name}: {key} of {of} is no number")
     return Scores(**{key: value[key] for key in wanted})
 

@@ -78,7 +78,8 @@ def score_files(
     error over recordings.
 
     Raises:
-        InputError: the collar is negative, there is no recording to score, or no hypothesis of any.
+        InputError: the collar is negative, there is no recording to score, or all hypotheses are
+            of others.
     """
     if not 0 <= collar < math.inf:
         raise InputError(f"the collar must be zero or more seconds, not {collar}")

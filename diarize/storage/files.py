@@ -127,7 +127,12 @@ def require_folder(path: Path) -> None:
         InputError: it is a file, or it or the folder above it cannot be written.
     """
     if path.is_dir():
-        require_writable(path / ".diarize")
+        probe = _temporary_name(path / "probe")
+        with _refusing(path):
+            stream, has_name = _create(probe, "wb")
+            stream.close()
+            if has_name:
+                probe.unlink()
         return
     if path.exists():
         raise InputError(f"{path}: a file, but a folder is needed")

@@ -8,7 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CHECKSUM = "sha256"
 """Key of the header under which the checksum stands, hexadecimal."""
@@ -39,14 +44,40 @@ def sealed(content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + tensors
 
 
+def read_weights(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """The header and the tensors of a safetensors file, if it holds what it was written with.
+
+    One without a checksum (other programs write none) is taken as it is.
+
+    Raises:
+        InputError: there is no such file, it is none of these, or it was changed after it had been
+            written.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        require_whole(path)
+        with safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            return dict(file.metadata() or {}), tensors
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except SafetensorError as error:
+        raise InputError(f"{path}: a damaged weights file ({first_line(error)})") from None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says first, or its kind where it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def require_whole(path: Path) -> None:
     """Check that a file holds what it was written with.
 
-    One without a checksum (other programs write none) passes, and so does what is no safetensors
-    file at all: whoever reads it says so.
+    What has no checksum passes, and so does what is no safetensors file at all.
 
     Raises:
-        ValueError: the file was changed after it had been written.
+        InputError: the file was changed after it had been written.
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
@@ -60,7 +91,7 @@ def require_whole(path: Path) -> None:
             return
         found = hashlib.file_digest(file, lambda: _begun(header)).hexdigest()
     if found != expected:
-        raise ValueError(
+        raise InputError(
             f"{path}: a damaged weights file (it was changed after it had been written)"
         )
 

@@ -6,8 +6,8 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import BoundedSemaphore
+from concurrent.futures import Future, wait
+from threading import BoundedSemaphore, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ class Hindsight:
         self._settled_until = 0.0
         self._pass: Future[list[Stretch]] | None = None
         self._late = False  # whether a pass was ever put off
-        self._worker: ThreadPoolExecutor | None = None
+        self._one_at_a_time = Lock()
         self.coarse, self.fine, self.counts = Spool(dimension), Spool(dimension), CountSpool()
         self.turns: list[Turn] = []
 
@@ -127,8 +127,6 @@ class Hindsight:
         self.collect(wait=True)
         self._begin(math.inf, narrow)
         self.collect(wait=True)
-        if self._worker is not None:
-            self._worker.shutdown()
 
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
@@ -136,11 +134,7 @@ class Hindsight:
         coarse = self.coarse.read()[1]
         cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
-        self._pass = self._submit(self._settle, coarse, cells, fine, begin, until, counts)
-
-    def _settle(self, *heard: Any) -> list[Stretch]:
-        with PASSES:
-            return self._settler.settle(*heard)
+        self._pass = self._submit(self._settler.settle, coarse, cells, fine, begin, until, counts)
 
     def review(self, n_windows: int, narrow: bool, most: int) -> Future[Clustered]:
         """Cluster what was heard last, in a thread, for whoever finds speakers live.
@@ -157,9 +151,8 @@ class Hindsight:
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
         estimator = self._made("ckm", {"max_speakers": most}, narrow)
-        with PASSES:
-            decoded = decoder(*heard, self._options)
-            return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
+        decoded = decoder(*heard, self._options)
+        return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
 
     def _heard(self, begin: float) -> Decodable:
         """What was heard from so many seconds on."""
@@ -167,8 +160,18 @@ class Hindsight:
         return cells, fine, self.counts.read(cells[0, 0]) if len(cells) else None
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        self._worker = self._worker or ThreadPoolExecutor(1, "diarize-hindsight")
-        return self._worker.submit(work, *arguments)
+        done: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                with self._one_at_a_time, PASSES:
+                    done.set_result(work(*arguments))
+            except BaseException as problem:  # told where the result is taken
+                done.set_exception(problem)
+
+        # A daemon: a pass that takes long must not keep the program from ending.
+        Thread(target=run, name="diarize-hindsight", daemon=True).start()
+        return done
 
     def _clustering(self, n_windows: int) -> Any:
         """A new one for what is settled; few windows are asked for no more speakers than these."""

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from diarize.errors import InputError
+from diarize.errors import InputError, explain
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
 from diarize.streaming.keeping import Keeper
 from diarize.streaming.pcm import Pcm
@@ -36,7 +37,7 @@ STREAM_PATH = "/stream"
 MOST_BYTES = 1 << 20  # of one message
 READING = 30.0  # seconds after which a client who does not read is given up
 POLL = 3600.0  # seconds: nothing is due
-TRY_AGAIN_LATER, UNUSABLE = 1013, 1008  # codes of a close
+TRY_AGAIN_LATER, UNUSABLE, BROKEN = 1013, 1008, 1011  # codes of a close
 RATE = 16_000  # Hz
 END = "end"  # the message with which a client says that no more sound follows
 SECURITY = (
@@ -215,6 +216,10 @@ class StreamServer:
             await _hang_up(connection)
         except InputError as problem:
             await _refuse(connection, str(problem), UNUSABLE)
+        except Exception as problem:  # a full disk, say, ends this stream alone
+            reason = explain(problem)[1]
+            warnings.warn(f"{uri}: {reason}", RuntimeWarning, stacklevel=1)
+            await _refuse(connection, reason, BROKEN)
         finally:
             self.n_clients -= 1
 
@@ -270,12 +275,10 @@ class StreamServer:
 
     async def _end(self, connection: ServerConnection, sitting: Sitting) -> None:
         """Settle what was heard, whether or not somebody is still there to be told."""
-        from websockets.exceptions import ConnectionClosed
-
-        for work, workers in ((sitting.end, self._workers), (sitting.settle, self._settling)):
-            lines = await _run(workers, work)
-            with contextlib.suppress(ConnectionClosed, TimeoutError):
-                await _send(connection, lines)
+        try:
+            await _tell(connection, await _run(self._workers, sitting.end))
+        finally:  # also where the last sound came to nothing
+            await _tell(connection, await _run(self._settling, sitting.settle))
 
     async def close(self, listening: Server) -> None:
         """End every stream as if its client had, and listen no more."""
@@ -303,6 +306,14 @@ async def _send(connection: ServerConnection, lines: Iterable[str]) -> None:
         except TimeoutError:
             connection.transport.abort()
             raise
+
+
+async def _tell(connection: ServerConnection, lines: Iterable[str]) -> None:
+    """Send lines to a client who may be gone."""
+    from websockets.exceptions import ConnectionClosed
+
+    with contextlib.suppress(ConnectionClosed, TimeoutError):
+        await _send(connection, lines)
 
 
 async def _refuse(connection: ServerConnection, reason: str, code: int) -> None:

@@ -75,11 +75,7 @@ class Blocks:
         return False
 
 
-Source = Callable[[], Iterator[np.ndarray]]
-"""What begins to give blocks of samples when it is called."""
-
-
-def standard_input(pcm: Pcm) -> Source:
+def standard_input(pcm: Pcm) -> Iterator[np.ndarray]:
     """Whatever standard input has, as soon as it has it.
 
     Raises:
@@ -95,7 +91,7 @@ def standard_input(pcm: Pcm) -> Source:
         while data := read(MOST_BYTES):
             yield pcm.decode(data)
 
-    return blocks
+    return blocks()
 
 
 def _reader() -> Callable[[int], bytes]:
@@ -106,7 +102,7 @@ def _reader() -> Callable[[int], bytes]:
     return lambda size: os.read(number, size)  # takes no lock, which the end would wait for
 
 
-def played(path: str, speed: float) -> Source:
+def played(path: str, speed: float) -> Iterator[np.ndarray]:
     """A recording at 16 kHz, at so many times its own speed; infinite: as fast as may be."""
     from diarize.audio import SAMPLE_RATE, open_recording
 
@@ -122,10 +118,10 @@ def played(path: str, speed: float) -> Source:
                 time.sleep(pause)
             yield block
 
-    return blocks
+    return blocks()
 
 
-def microphone(rate: int) -> Source:
+def microphone(rate: int) -> Iterator[np.ndarray]:
     """The default microphone; without an end.
 
     Raises:
@@ -155,4 +151,4 @@ def microphone(rate: int) -> Source:
             while True:
                 yield heard.get()
 
-    return blocks
+    return blocks()

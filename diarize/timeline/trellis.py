@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Bool, Float, Float64
@@ -36,8 +37,9 @@ class TimelineOptions:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not 0 <= value < math.inf:
-                raise InputError(f"{name} is a finite number from 0 on, not {value}")
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not 0 <= value < math.inf:
+                raise InputError(f"{name} is a finite number from 0 on, not {value!r}")
 
 
 @dataclass(frozen=True, eq=False)

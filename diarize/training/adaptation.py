@@ -27,7 +27,7 @@ from diarize.training.alignment import (
     training_covariance,
     transport,
 )
-from diarize.training.held import HeldSpeech, held_speech
+from diarize.training.held import HeldSpeech, speech_alone
 from diarize.training.rehearsal import Answers, Rehearsal
 
 RECORDINGS_TO_SPARE = 3
@@ -79,7 +79,7 @@ def first_pass(
     held, scatters = [], []
     for done, recording in enumerate(recordings):
         found = diarizer.diarize(recording)
-        held.append(held_speech(recording, found))
+        held.append(speech_alone(recording, found.annotation, found.confidence))
         scatters.append(scatter_of(recording, found.speech))
         if hook:
             hook("first pass", done + 1, len(recordings))

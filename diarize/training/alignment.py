@@ -25,7 +25,7 @@ from diarize.audio import Recording
 from diarize.embedding import place_windows
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
-from diarize.storage.weights import models_folder, require_whole
+from diarize.storage.weights import models_folder, read_weights
 from diarize.training.held import read_spans
 
 WINDOW, SHORTEST = 2.0, 1.0
@@ -52,10 +52,7 @@ def training_covariance() -> Covariance:
     Raises:
         ValueError: the file was overwritten.
     """
-    from safetensors.numpy import load_file
-
-    require_whole(speech_file())
-    return load_file(speech_file())["covariance"].astype(np.float64)
+    return read_weights(speech_file())[1]["covariance"].numpy().astype(np.float64)
 
 
 def scatter_of(recording: Recording, speech: Float64[np.ndarray, "m 2"]) -> tuple[Covariance, int]:

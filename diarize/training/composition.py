@@ -52,7 +52,7 @@ class CompositionRecipe(SpeechRecipe):
         batches: of windows that are made and embedded, 144 in each.
         passes: over all of them.
         rate: learning rate at the beginning; it falls to zero.
-        max_set_size: most voices (2 or 3) in the sets that a window is looked for among.
+        max_set_size: most voices (1 to 3) in the sets that a window is looked for among.
         episodes: mixtures.
     """
 
@@ -91,8 +91,8 @@ def fit_composition(
     files = foreign_files(recipe.network)
     if files is None:
         raise InputError(f"{recipe.network}: no ONNX file; g of ours is trained together with f")
-    network = files[0]
-    encoder = ForeignEncoder(network, None, pick_device(device))
+    network, device = files[0], pick_device(device)
+    encoder = ForeignEncoder(network, None, device)
     voices = _voices(recipe, hook)
     development = _development(recipe, encoder, hook)
     seen = list(embedded(recipe, encoder, voices, workers, hook))

@@ -18,6 +18,8 @@ from diarize.training.chunks import LOWEST, NATS, UNKNOWN, Shard, Shards
 from diarize.training.gradients import clip
 from diarize.training.steps import Learner
 
+ROWS = 16  # chunks that are judged at a time
+
 
 @dataclass(frozen=True)
 class CounterLoop:
@@ -164,15 +166,15 @@ class CounterTrainer(Learner):
 
 
 @torch.inference_mode()
-def judge(model: VoiceCounter, shard: Shard, rows: int = 16) -> dict[str, float]:
+def judge(model: VoiceCounter, shard: Shard) -> dict[str, float]:
     """Cross entropy; miss and false alarm of speech at 0.5; average precision of overlap."""
     from sklearn.metrics import average_precision_score
 
     model.eval()
     losses, answers, truths = [], [], []
     device = next(model.parameters()).device
-    for i in range(0, len(shard.spectra), rows):
-        batch = as_batch(shard[i : i + rows], model.config)
+    for i in range(0, len(shard.spectra), ROWS):
+        batch = as_batch(shard[i : i + ROWS], model.config)
         logits = model(batch.spectra.to(device), batch.hints.to(device)).cpu()
         wanted = batch.wanted.flatten(0, 1)
         losses.append(float(functional.cross_entropy(logits.flatten(0, 1), wanted)))

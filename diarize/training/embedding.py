@@ -196,12 +196,15 @@ def development_episodes(
 def development_voices(
     utterances: Sequence[Utterance], pool: Sequence[str], hook: Hook | None = None
 ) -> dict[str, Voices]:
-    """Collect the voices of each corpus that has enough speakers for `development_episodes`."""
+    """Collect the voices of each corpus that has enough speakers for `development_episodes`.
+
+    Raises:
+        InputError: a recording cannot be read, or no corpus has enough.
+    """
     voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
     pooled = "+".join(pool)
     names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
-    return {
-        str(name): voices[names == name]
-        for name in sorted(set(names))
-        if (names == name).sum() >= SPEAKERS
-    }
+    enough = [str(name) for name in sorted(set(names)) if (names == name).sum() >= SPEAKERS]
+    if not enough:
+        raise InputError(f"no corpus has the {SPEAKERS} speakers that judging takes")
+    return {name: voices[names == name] for name in enough}

@@ -19,12 +19,14 @@ def clip(parameters: Iterable[tuple[str, nn.Parameter]], largest: float = math.i
     """Scale the gradients of parameters, together, to a norm of at most `largest`.
 
     Raises:
-        TrainingError: one is not finite; no weight has been touched by then.
+        TrainingError: one, or their norm, is not finite; no weight has been touched by then.
     """
     named = dict(parameters)
     norm = torch.nn.utils.clip_grad_norm_(named.values(), largest)
     if not torch.isfinite(norm):
         broken = [n for n, p in named.items() if p.grad is not None and not p.grad.isfinite().all()]
+        if not broken:
+            raise TrainingError("the norm of all gradients is not finite")
         others = f" and of {len(broken) - 1} other tensors" if len(broken) > 1 else ""
         raise TrainingError(f"the gradient of {broken[0]}{others} is not finite")
 

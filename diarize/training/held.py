@@ -12,7 +12,6 @@ from jaxtyping import Float32
 from pyannote.core import Annotation, Segment
 
 from diarize.audio import SAMPLE_RATE, Recording
-from diarize.timeline import Diarization
 
 SUREST = 0.8
 """Least confidence of a turn that is believed."""
@@ -64,11 +63,6 @@ class HeldSpeech:
             for side, part in enumerate(parts):
                 part.append(tuple(c for c, t in zip(chunks, third, strict=True) if t == side))
         return HeldSpeech(self.uri, tuple(parts[0])), HeldSpeech(self.uri, tuple(parts[1]))
-
-
-def held_speech(recording: Recording, found: Diarization) -> HeldSpeech:
-    """Take what is surely said by one speaker alone, of a recording that was diarized."""
-    return speech_alone(recording, found.annotation, found.confidence)
 
 
 def speech_alone(

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from diarize.clustering.composition import enumerate_sets
 from diarize.embedding.model import compose_triples
+from diarize.sets import enumerate_sets
 
 
 @cache
@@ -53,7 +53,7 @@ def set_softmax(
     members: Bool[Tensor, "e windows speakers"],
     scale: Tensor,
     largest: int,
-    counts: Bool[Tensor, "e windows"] | None = None,
+    counts: Bool[Tensor, "e windows"],
 ) -> Float[Tensor, ""]:
     """Cross-entropy of the windows' sets among all sets of the episode's voices.
 
@@ -64,13 +64,12 @@ def set_softmax(
         members: which voices each window holds.
         scale: factor on the cosines.
         largest: most voices in a set.
-        counts: which windows are asked; None: all.
+        counts: which windows are asked.
     """
     candidates = compose_all(compose, references, largest)
     logits = scale * torch.einsum("ewp,ecp->ewc", queries, candidates)
     target = set_index(members, largest)
-    if counts is not None:
-        target = torch.where(counts, target, -1)
+    target = torch.where(counts, target, -1)
     total = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-1, reduction="sum")
     return total / (target >= 0).sum().clamp(min=1)  # of no windows: 0
 

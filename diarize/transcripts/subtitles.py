@@ -28,7 +28,9 @@ def parse_vtt_transcript(name: str, text: str, uri: str) -> list[Transcript]:
     passages = []
     for cue in parse_vtt(name, text):
         markup = without_voices(cue.text)
-        own = {"markup": markup, "settings": cue.settings, "blocks": cue.blocks}
+        own = {
+            "markup": markup, "settings": cue.settings, "blocks": cue.blocks, "name": cue.name
+        }  # fmt: skip
         passages.append(Passage(cue.start, cue.end, plain_vtt(markup), own=own))
     return [Transcript(uri, tuple(passages))]
 
@@ -44,15 +46,14 @@ def srt_transcript_text(transcript: Transcript) -> str:
 def vtt_transcript_text(transcript: Transcript) -> str:
     """A cue for each passage, divided where the speaker of its words changes.
 
-    Markup, settings, notes and styles of a WebVTT file are kept.
+    Markup, settings and names of a WebVTT file are kept, and notes and styles above a cue.
     """
     cues = []
     for part, text, start, end in _parts(transcript):
         markup = part.own.get("markup") or marked_up(text)
         shown = spoken_vtt(part.speakers[0], markup) if part.speakers else markup
-        cues.append(
-            Cue(start, end, shown, part.own.get("settings", ""), part.own.get("blocks", ()))
-        )
+        said = {key: part.own[key] for key in ("settings", "blocks", "name") if key in part.own}
+        cues.append(Cue(start, end, shown, **said))
     return write_vtt(cues)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from diarize.errors import InputError
@@ -72,6 +73,13 @@ def _time(fields: dict[str, Any], key: str) -> float | None:
     return float(value)
 
 
+def _entry(item: Passage | Word, text: str) -> dict[str, Any]:
+    """What this file says of an item; of one from a file of another format, times and text."""
+    if text not in item.own:
+        item = replace(item, own={"start": item.start, "end": item.end, text: item.text})
+    return labelled(item)
+
+
 def whisper_text(transcript: Transcript) -> str:
     """The file again, with `speaker` and `speakers` in every segment and word.
 
@@ -83,19 +91,13 @@ def whisper_text(transcript: Transcript) -> str:
         return unicode(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
     segments = []
     for passage in transcript.passages:
-        segment = {"start": passage.start, "end": passage.end, "text": passage.text} | labelled(
-            passage
-        )
+        segment = _entry(passage, "text")
         if passage.words:
-            segment["words"] = [
-                ({} if word.own else {"start": word.start, "end": word.end, "word": word.text})
-                | labelled(word)
-                for word in passage.words
-            ]
+            segment["words"] = [_entry(word, "word") for word in passage.words]
         segments.append(segment)
     content = {**transcript.own, "segments": segments}
     listed = content.get("word_segments")  # WhisperX has all words a second time
-    words = [labelled(word) for passage in transcript.passages for word in passage.words]
+    words = [_entry(word, "word") for passage in transcript.passages for word in passage.words]
     if isinstance(listed, list) and len(listed) == len(words):
         content["word_segments"] = words
     return unicode(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"

@@ -154,7 +154,7 @@ def _checked(content: Any, file: str) -> Preset:
     for key, text in texts.items():
         if not isinstance(text, str):
             raise InputError(f"{file}: '{key}' is no text")
-    for name in UNSETTLED & params.keys():
+    for name in sorted(UNSETTLED & params.keys()):
         raise InputError(f"{file}: a preset cannot hold {name}")
     preset = Preset(
         texts["name"] or Path(file).stem, content["backend"], params, source=texts["source"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +15,7 @@ from diarize.activity.counts import Hook
 from diarize.errors import InputError
 from diarize.scoring import score_files
 from diarize.timeline.trellis import TimelineOptions
+from diarize.tuning.presets import TIMELINE
 from diarize.tuning.search import Params, Space, Tuning, search
 from diarize.tuning.trials import declared_space
 
@@ -65,8 +66,9 @@ def tune_recordings(
 ) -> Tuning:
     """Find the options with the lowest diarization error rate: no collar, overlap scored.
 
-    A recording is embedded once, and clustered once for all options of the timeline. The rate is
-    that of all recordings together, as `diarize score` gives it.
+    A recording is embedded once, and clustered for each combination, since what is said of the
+    timeline decides on who stays a speaker. The rate is that of all recordings together, as
+    `diarize score` gives it.
 
     Args:
         diarizer: what is not tuned: backend, bounds on speakers, model, seed of the fits.
@@ -85,22 +87,33 @@ def tune_recordings(
         raise InputError("there are no recordings to tune on")
     if space is None:
         space = recordings_space(diarizer)
-    timeline = asdict(diarizer.timeline).keys()
-    # The timeline changes fastest, so that one clustering serves all its options.
-    space = {
-        **{name: candidates for name, candidates in space.items() if name not in timeline},
-        **{name: candidates for name, candidates in space.items() if name in timeline},
-    }
     settled = next((name for name in space if name in _SETTLED), None)
     if settled is not None:
         raise InputError(f"{settled} is no option to be tuned on recordings")
-    of_backend = {name: c[0] for name, c in space.items() if name not in timeline and len(c)}
+    of_backend = {name: c[0] for name, c in space.items() if name not in TIMELINE and len(c)}
     clustering.make(diarizer.backend, **of_backend)  # refuses options that there are not
-    work = _Work(diarizer, conversations, _embed(diarizer, conversations, hook))
+    embedded = _embed(diarizer, conversations, hook)
+
+    def evaluate(params: Params, step: Callable[[], None]) -> list[float]:
+        of_timeline = {name: value for name, value in params.items() if name in TIMELINE}
+        other = copy(diarizer)
+        other.timeline = replace(diarizer.timeline, **of_timeline)
+        other.params = {**diarizer.params, **{k: v for k, v in params.items() if k not in TIMELINE}}
+        rates = []
+        for one, vectors in zip(conversations, embedded, strict=True):
+            with warnings.catch_warnings():  # in a search the score says all
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                _, found, _ = other.cluster(vectors, one.reference)
+            rate = score_files({"": one.reference}, {"": found.annotation(vectors.uri)}).total.der
+            assert rate is not None  # a reference with speech has one
+            rates.append(rate)
+            step()
+        return rates
+
     spoken = [score_files({"": one.reference}, {"": one.reference}) for one in conversations]
     weights = [report.total.reference_seconds for report in spoken]
     return search(
-        diarizer.backend, "der", space, work.evaluate, weights, budget=budget, seed=seed, hook=hook
+        diarizer.backend, "der", space, evaluate, weights, budget=budget, seed=seed, hook=hook
     )
 
 
@@ -124,39 +137,3 @@ def _embed(
     if hook:
         hook("embedding", len(conversations), len(conversations))
     return found
-
-
-class _Work:
-    """Diarizes what is embedded with other options; the last clustering is kept."""
-
-    def __init__(
-        self, diarizer: Diarizer, conversations: Sequence[Conversation], embedded: list[Embedded]
-    ) -> None:
-        self.diarizer, self.conversations, self.embedded = diarizer, conversations, embedded
-        self.fitted: dict[int, Any] = {}
-        self.fitted_with: Params | None = None
-
-    def evaluate(self, params: Params, step: Callable[[], None]) -> list[float]:
-        """The error rate of each recording."""
-        timeline = asdict(self.diarizer.timeline)
-        of_backend = {name: value for name, value in params.items() if name not in timeline}
-        diarizer = copy(self.diarizer)
-        diarizer.params = {**self.diarizer.params, **of_backend}
-        diarizer.timeline = replace(
-            self.diarizer.timeline, **{k: v for k, v in params.items() if k in timeline}
-        )
-        if of_backend != self.fitted_with:
-            self.fitted, self.fitted_with = {}, of_backend
-        rates = []
-        for number, conversation in enumerate(self.conversations):
-            embedded = self.embedded[number]
-            if number not in self.fitted:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    self.fitted[number], *_ = diarizer.cluster(embedded, conversation.reference)
-            found = diarizer.decode(embedded, self.fitted[number])
-            rate = score_files({"": conversation.reference}, {"": found}).total.der
-            assert rate is not None  # a reference with speech has one
-            rates.append(rate)
-            step()
-        return rates

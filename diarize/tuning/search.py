@@ -17,8 +17,8 @@ Params = Mapping[str, Any]
 Space = Mapping[str, Sequence[Any]]
 """Option -> its candidates."""
 
-METRICS = {"cri": max, "ari": max, "accuracy": max, "id-cost": min, "der": min}
-"""What can be optimised -> the better of two values."""
+METRICS = {"cri": True, "ari": True, "accuracy": True, "id-cost": False, "der": False}
+"""What can be optimised -> whether more of it is better."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ class Outcome:
         mean = float(shares @ values)
         n = len(values)
         # Of a ratio of sums; with equal weights the deviation of the mean, as it is known.
-        error = math.sqrt(n / (n - 1) * ((shares * (values - mean)) ** 2).sum()) if n > 1 else None
-        return cls(params, mean, math.nan if error is None else error)
+        error = math.nan
+        if n > 1:
+            error = math.sqrt(n / (n - 1) * ((shares * (values - mean)) ** 2).sum())
+        return cls(params, mean, error)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def search(
     if not usable:
         raise InputError(f"no combination of options can be used: {outcomes[0].failure}")
     best_first = sorted(
-        usable, key=lambda outcome: outcome.score, reverse=METRICS[metric] is max
+        usable, key=lambda outcome: outcome.score, reverse=METRICS[metric]
     )  # stable, also when reversed
     failed = [outcome for outcome in outcomes if outcome.failure is not None]
     return Tuning(backend, metric, (*best_first, *failed), total, len(weights))

@@ -50,6 +50,8 @@ def enrol(
     Raises:
         InputError: a clip that cannot be read, or has no speech.
     """
+    if not clips:
+        return Voiceprints()
     listener = copy(diarizer)  # shares the model, once it is loaded
     listener.activity = activity
     listener.prepare()
@@ -67,6 +69,4 @@ def enrol(
         seconds.append(heard)
         if hook:
             hook("enrolment", len(centroids), len(clips))
-    if not clips:
-        return Voiceprints()
     return Voiceprints(tuple(clips), np.array(centroids, np.float32), np.array(seconds))

@@ -1,6 +1,7 @@
-"""What is heard, against the truth.
+r"""What is heard, against the truth.
 
-    python measure.py (heard|whole|sure) FOLDER... [--real FOLDER...] [--weights FILE]
+    PYTHONPATH=recipes python measure.py (heard|whole|sure) FOLDER... [--real FOLDER...] \
+        [--weights FILE]
 
 A folder holds recordings with an RTTM file of the same name beside each. `heard` prints what the
 network and silero-vad hear: of speech, of overlap, of how many speak. silero-vad has the threshold

@@ -1,9 +1,9 @@
 """Play conversations through a telephone or in a reverberant room; their RTTM goes along.
 
-    python channels.py telephone|room CONVERSATIONS OUT [--seed 0]
+    PYTHONPATH=recipes python channels.py telephone|room CONVERSATIONS OUT [--seed 0]
 
-The telephone: 300 to 3400 Hz, 8 kHz, mu-law of 8 bits. The room: farther from the microphone, and
-longer in its reverberation, than the shipped f has heard; one room and one place for all.
+The telephone: 300 to 3400 Hz, 8 kHz, mu-law of 8 bits. The room: far from the microphone, and as
+long in its reverberation as any that training draws; one room and one place for all.
 """
 
 from __future__ import annotations

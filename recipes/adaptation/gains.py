@@ -1,6 +1,6 @@
 """What adaptation gains: a table of WORK/CHANNEL/SPLIT/BACKEND-MODEL.json, by `diarize score`.
 
-python gains.py WORK
+PYTHONPATH=recipes python gains.py WORK
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from steps.markdown import errors, print_table
 
 from diarize.scoring.report import standard_error
 
-MODELS = ("shipped", "aligned")
+MODELS = ("before", "aligned")
 PARTS = ("der", "missed_detection", "false_alarm", "confusion")
 HEAD = ("channel", "split", "backend", "model", "DER", "missed", "false alarm", "confusion",
         "count error", "lower DER in", "difference")  # fmt: skip
 
 
 def gains(work: Path) -> Iterator[list[str]]:
-    """One line for each model, in how many conversations it is better than the shipped one.
+    """One line for each model, in how many conversations it is better than the one before.
 
     The last column is the mean difference in the rate of a conversation, with its standard error.
     """
-    for path in sorted(work.glob("*/*/*-shipped.json")):
+    for path in sorted(work.glob("*/*/*-before.json")):
         channel, split, name = path.parts[-3:]
-        backend = name.removesuffix("-shipped.json")
-        shipped = rates(path)
+        backend = name.removesuffix("-before.json")
+        before = rates(path)
         for model in MODELS:
             own = path.with_name(f"{backend}-{model}.json")
             if not own.is_file():
                 continue
             total = json.loads(own.read_text())["total"]
-            change = compared(shipped, rates(own)) if model != "shipped" else ["", ""]
+            change = compared(before, rates(own)) if model != "before" else ["", ""]
             yield [channel, split, f"`{backend}`", model, *errors(total, *PARTS), *change]
 
 

@@ -34,7 +34,7 @@ for split in $splits; do
       diarize adapt "$own"/conversation_00?.wav --model "$trained" --out "$own/aligned.safetensors" >&2
     fi
     if wanted 2 "error rates, $channel, $split"; then
-      error_rates "$own" shipped "$trained"
+      error_rates "$own" before "$trained"
       error_rates "$own" aligned "$own/aligned.safetensors"
     fi
   done

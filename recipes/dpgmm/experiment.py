@@ -25,6 +25,7 @@ from steps.idx import read_idx_pair
 from steps.scores import add_score, read_scores
 
 from diarize.clustering.dpgmm import DPGMM, NIW
+from diarize.storage.files import atomic_output
 
 INITS = ("random", "kmeans", "splitnet")
 BOUND = 100
@@ -177,7 +178,13 @@ def run_all(
 
 
 def trace(args: argparse.Namespace) -> None:
-    """Log posteriors of ten runs of each start on one data set (figure 7), WORK/trace.npz."""
+    """Log posteriors of ten runs of each start on one data set (figure 7), WORK/trace.npz.
+
+    If that is there, it stays.
+    """
+    out = args.work / "trace.npz"
+    if out.exists():
+        return
     x, _ = mixture(args.dim, args.ks[0], args.rows, seed=0)
     traces: dict[str, np.ndarray] = {}
     for method in [m for m in args.methods if m in INITS]:
@@ -190,7 +197,8 @@ def trace(args: argparse.Namespace) -> None:
         traces[method] = np.array(runs)
         each = (time.process_time() - begin) / args.sets / args.iterations
         traces[f"{method}-seconds"] = np.array(each)  # of an iteration
-    np.savez(args.work / "trace.npz", **traces)  # type: ignore[arg-type]
+    with atomic_output(out) as file:
+        np.savez(file, **traces)  # type: ignore[arg-type]
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""Print set accuracy by corpus, through other channels and by length, as the model card has it.
+r"""Print set accuracy by corpus, through other channels and by length, as the model card has it.
 
-Usage: report.py MODEL SPEECH_DIR... [--split dev-b] [--episodes 500] [--seconds 1.4 1 0.7]
+    PYTHONPATH=recipes python report.py MODEL SPEECH_DIR... [--split dev-b] [--episodes 500] \
+        [--seconds 1.4 1 0.7]
 
 The model may be an ONNX file. With --seconds, there is a table of segments of these lengths too.
 """

@@ -1,7 +1,7 @@
 r"""Try one change of the training at a time, from the same weights, and judge it on `dev-a`.
 
-    python recipes/embedding/trials.py SPEECH_DIR WORK/voices --start start.safetensors \
-        --noise DIR --steps 500 nothing margin-head consistency
+    PYTHONPATH=recipes python recipes/embedding/trials.py SPEECH_DIR WORK/voices \
+        --start start.safetensors --noise DIR --steps 500 nothing margin-head consistency
 
 WORK is a folder in which a training has collected its voices (`run.sh`); `nothing` is that
 training. Without --start the weights are drawn, as changes of f's sizes need them to be.

@@ -63,10 +63,10 @@ def digits() -> Data:
     return _images(images.reshape(-1, 8, 8) / 16, labels, kernel=3, stride=1)
 
 
-def idx(folder: Path, most: int | None) -> Data:
+def idx(folder: Path) -> Data:
     """The training images of MNIST or Fashion-MNIST; the first so many of them."""
     images, labels = read_idx_pair(folder, "train")
-    return _images(images[:most] / 255, labels[:most].astype(int), kernel=5, stride=2)
+    return _images(images / 255, labels.astype(int), kernel=5, stride=2)
 
 
 def _images(images: np.ndarray, labels: np.ndarray, kernel: int, stride: int) -> Data:
@@ -91,7 +91,7 @@ def _images(images: np.ndarray, labels: np.ndarray, kernel: int, stride: int) ->
 
 
 def speech(folder: Path, split: str) -> Data:
-    """Windows in which one speaker speaks, through the shipped f; a head of two layers on it.
+    """Windows in which one speaker speaks, through f of `train`; a head of two layers on it.
 
     Speakers with less than `FEWEST_WINDOWS` windows are left out.
     """

@@ -143,12 +143,11 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--split", default="dev-b")
-    parser.add_argument("--most", type=int)
     args = parser.parse_args()
     if args.data == "digits":
         run(args, "digits", digits())
     elif args.data == "idx":
-        run(args, args.folder.name, idx(args.folder, args.most))
+        run(args, args.folder.name, idx(args.folder))
     else:
         run(args, f"speech {args.split}", speech(args.folder, args.split))
 

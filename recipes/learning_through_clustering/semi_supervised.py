@@ -1,7 +1,8 @@
-"""Few labels, and classes without any: spanning forests against cross-entropy (figure 4).
+r"""Few labels, and classes without any: spanning forests against cross-entropy (figure 4).
 
-    python semi_supervised.py run digits|speech --work DIR [--speech DIR] [--seeds 3] [--steps 400]
-    python semi_supervised.py report --work DIR [--plot FILE.svg]
+    PYTHONPATH=recipes python semi_supervised.py run digits|speech --work DIR [--speech DIR] \
+        [--seeds 3] [--steps 400]
+    PYTHONPATH=recipes python semi_supervised.py report --work DIR [--plot FILE.svg]
 
 "Differentiable Clustering with Perturbed Spanning Forests", section 4.2. An encoder is trained from
 scratch on the examples of some classes, of which some are labelled: by the partial Fenchel-Young

@@ -12,6 +12,7 @@ from trials import mix, pooled_voices
 
 from diarize.embedding import find_model, load_model
 from diarize.embedding.weights import sha256
+from diarize.errors import InputError
 from diarize.features import mfcc
 from diarize.storage.files import atomic_output
 
@@ -19,7 +20,7 @@ BATCH = 256
 
 
 def main() -> None:
-    """Embed the trials that have no NPZ of this model yet."""
+    """Embed the trials that have no NPZ yet."""
     parser = argparse.ArgumentParser()
     parser.add_argument("speech", type=Path)
     parser.add_argument("trials", type=Path, help="WORK/valid or WORK/test")
@@ -32,7 +33,9 @@ def main() -> None:
     numbers = {speaker: number for number, speaker in enumerate(voices.speakers.tolist())}
     for plan_path in sorted(a.trials.glob("*/*.json")):
         out = plan_path.with_suffix(".npz")
-        if out.exists() and str(np.load(out)["model_sha256"]) == digest:
+        if out.exists():
+            if str(np.load(out)["model_sha256"]) != digest:
+                raise InputError(f"{out}: of another model, as the results are; use another WORK")
             continue
         plan = json.loads(plan_path.read_text())
         speakers = [numbers[speaker] for speaker in plan["speakers"]]

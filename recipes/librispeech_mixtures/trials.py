@@ -84,6 +84,18 @@ def mix(
     return rows
 
 
+def write_plan(path: Path, plan: str) -> None:
+    """Write a plan; vectors and results beside it are of the one that is there already.
+
+    Raises:
+        InputError: that is another.
+    """
+    if path.exists() and path.read_text() != plan:
+        raise InputError(f"{path}: of other voices, or another seed or number; use another WORK")
+    with atomic_output(path, "w") as file:
+        file.write(plan)
+
+
 def main() -> None:
     """Write the plan of each trial as JSON, and print how much speech lies under each size."""
     parser = argparse.ArgumentParser()
@@ -120,8 +132,7 @@ def main() -> None:
                 "speakers": voices.speakers[group].tolist(),
                 "begins": begins,
             }
-            with atomic_output(folder / f"{trial:02d}.json", "w") as file:
-                json.dump(plan, file)
+            write_plan(folder / f"{trial:02d}.json", json.dumps(plan))
             distinct.append(sum(_covered(s, sets, begins) for s in range(SPEAKERS)))
         drawn = sum(map(len, sets)) * SECONDS
         mean = np.mean(distinct)

@@ -92,9 +92,7 @@ class Embedding(nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(10.0).log())
 
     @torch.no_grad()
-    def embed(
-        self, images: Float[Tensor, "n side side"], batch: int = 256
-    ) -> Float[Tensor, "n dim"]:
+    def embed(self, images: Float[Tensor, "n side side"]) -> Float[Tensor, "n dim"]:
         """Unit vectors of any number of images, without gradients."""
         return torch.cat([self.encode(block) for block in images.split(BATCH)])
 

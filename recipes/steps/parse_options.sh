@@ -2,8 +2,9 @@
 #   speech='' seed=1 smoke=false stage=0 stop_stage=2
 #   . "$(dirname "$0")/../steps/parse_options.sh"
 # `--stop-stage 1` sets stop_stage=1; an option whose default is false takes no value and becomes
-# true; --help prints the comment at the head of the recipe. Leaves $here, the recipe's folder, $trained,
-# the weights of trained.py, and PYTHONPATH such that its programs can import `steps`.
+# true; --help prints the comment at the head of the recipe. A smoke run works in $work/smoke. Leaves $here,
+# the recipe's folder, $trained, the weights of trained.py, and PYTHONPATH such that its programs can
+# import `steps`.
 set -euo pipefail
 
 refuse() { echo "$0: $*" >&2; exit 2; }
@@ -29,6 +30,8 @@ while [ $# -gt 0 ]; do
   fi
 done
 unset option
+# What is finished in minutes must not be taken for the whole.
+if [ "${smoke:-false}" = true ]; then work=$work/smoke; fi
 trained=train/lstm-compositional
 here=$(cd "$(dirname "$0")" && pwd)
 export PYTHONPATH="${here%/*}${PYTHONPATH:+:$PYTHONPATH}"

@@ -33,7 +33,7 @@ from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
 from diarize.scoring.report import standard_error
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.storage.files import atomic_output
 from diarize.tuning.presets import Preset, preset_text, read_preset
 from diarize.tuning.trials import Trial, tune
@@ -272,7 +272,7 @@ def _sets(method: str, params: dict[str, Any], compose: Compose, trial: Trial) -
 
 def _nearest_true(trial: Trial, compose: Compose, d: int) -> SpeakerSets:
     """Each row's nearest set of true speakers: g over the means of the rows with one speaker."""
-    from diarize.clustering.composition import compose_sets, enumerate_sets
+    from diarize.clustering.composition import compose_sets
 
     oracle = clustering.make("oracle", compose=compose, max_set_size=d)
     centroids = oracle.fit(trial.rows, trial.truth).centroids_

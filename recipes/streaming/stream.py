@@ -1,6 +1,6 @@
 """Stream recordings as fast as may be; write what was said live, and what was settled.
 
-    python recipes/streaming/stream.py CONVERSATIONS OUT --latency 2 [--refine 30]
+    PYTHONPATH=recipes python stream.py CONVERSATIONS OUT --latency 2 [--refine 30]
 
 OUT/live-2 has the live turns, two names that became one under one; OUT/live-2-said those under the
 names with which they were said; OUT/live-2-alone those without

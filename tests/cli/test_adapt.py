@@ -11,7 +11,6 @@ import torch
 
 from diarize.audio import Recording
 from diarize.embedding import Knowledge, load_model, save_model
-from diarize.timeline import Diarization
 from diarize.training import adaptation
 from diarize.training.held import HeldSpeech, read_spans
 
@@ -22,11 +21,11 @@ Cli = Callable[..., Any]
 def _two_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a model that has learned nothing cannot find: who speaks in the first 12 seconds."""
 
-    def held_speech(recording: Recording, found: Diarization) -> HeldSpeech:
+    def alone(recording: Recording, *_: Any) -> HeldSpeech:
         spans = [[(1.0, 3.0), (3.0, 5.0)], [(6.5, 8.5), (9.0, 11.0)]]
         return HeldSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
 
-    monkeypatch.setattr(adaptation, "held_speech", held_speech)
+    monkeypatch.setattr(adaptation, "speech_alone", alone)
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_an_adapted_model_that_run_takes(
 def test_a_recording_of_one_person_teaches_nothing(
     cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adaptation, "held_speech", lambda *_: HeldSpeech("talk", ()))
+    monkeypatch.setattr(adaptation, "speech_alone", lambda *_: HeldSpeech("talk", ()))
     result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
     assert result.status == 0
     assert "no recording in which two speakers surely speak alone" in result.err

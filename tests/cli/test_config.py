@@ -57,7 +57,10 @@ def test_each_value_with_where_it_comes_from(
 
 
 def test_what_it_prints_is_a_file_for_config(cli: Cli, tmp_path: Path) -> None:
-    options = ["--preset", "gcr-librispeech-d2", "--switch", 0.3, "--format", "srt", "--exclusive"]
+    options = [
+        "--preset", "gcr-librispeech-d2", "--switch", 0.3, "--format", "srt", "--exclusive",
+        "--known", "a\N{GRINNING FACE}=b.wav",
+    ]  # fmt: skip
     first = cli("config", *options).out
     (tmp_path / "mine.toml").write_text(first)
     again = cli("config", "--config", tmp_path / "mine.toml").out

@@ -108,3 +108,18 @@ def test_a_page_that_cannot_be_written_is_refused_before_work(
     recording.write_bytes(talk.read_bytes())
     cli("run", recording, "--report", tmp_path / report).assert_refused(reason)
     assert recording.read_bytes() == talk.read_bytes()
+
+
+def test_turns_of_another_recording_are_not_taken(
+    cli: Cli, talk: Path, rttm: Path, tmp_path: Path
+) -> None:
+    other = "SPEAKER other 1 0 1 <NA> <NA> ann <NA> <NA>\n"
+    rttm.write_text(other + "SPKR-INFO talk 1 <NA> <NA> <NA> unknown ben <NA> <NA>\n")
+    page = tmp_path / "talk.html"
+    assert cli("report", talk, rttm, "--out", page).status == 0
+    assert '"ann"' not in page.read_text(encoding="utf-8")
+
+
+def test_standard_input_is_one_of_the_two(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("report", "-", "-", "--out", tmp_path / "x.html")
+    refused.assert_refused("holds the recording or the turns, not both")

@@ -96,6 +96,7 @@ def test_a_file_gives_what_its_samples_give(
         (["--microphone", "--channels", "2"], ["--channels is for raw samples"]),
         (["TALK", "--speed", "0"], ["speed 0"]),
         (["TALK", "--speed", "fast"], ["speed fast"]),
+        (["--speed", "2"], ["--speed is for a file that is played"]),
         (["TALK", "--out", "TALK"], ["is the recording"]),
         (["--out", "missing/talk.rttm"], ["missing/talk.rttm"]),
         (["--out", "talk.pdf"], ["talk.pdf: no format ends in .pdf"]),

@@ -93,3 +93,8 @@ def test_messages_that_swing_are_damped_until_they_settle():
     for damping in (0.65, 0.825):
         model = fit(rows, preference=-150.0, damping=damping)
         assert 1 <= model.n_speakers_ <= 2
+
+
+def test_an_exemplar_costs_something():
+    with pytest.raises(ValueError, match=r"preference must be at most 0, got 0.5"):
+        fit(np.eye(3), preference=0.5)

@@ -15,11 +15,11 @@ from sklearn.metrics import adjusted_rand_score
 from diarize.clustering import alternation, ckm
 from diarize.clustering.alternation import ASTRAY, OUTSIDE, Alternation, Plausible
 from diarize.clustering.ckm import CKM
-from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.scatter import Axes, Scatter
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, enumerate_sets
 
 from .conftest import unit, unit_mean
 

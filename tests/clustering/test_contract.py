@@ -416,3 +416,14 @@ def test_two_who_are_as_alike_as_one_voice_are_one_speaker(name):
     assert found(one_voice, n_speakers=6 if not model.needs_truth else 2).n_speakers_ >= 2
     # Rows that are no unit vectors are not spoken of.
     assert fit(build(name, scatter=replace(known, alike=0.8), max_set_size=1), 3 * rows, truth)
+
+
+def test_more_are_asked_for_only_as_far_as_they_can_be_found():
+    for name, params, most in (
+        ("ckm", {"n_speakers": 5}, 7),
+        ("ckm", {"n_speakers": 15, "max_set_size": 5, "compose": unit_mean}, 15),
+        ("gcr", {"n_speakers": 5, "n_base_clusters": 6}, 6),
+    ):
+        model = make(name, **{"max_set_size": 1, **params})
+        model.ask_for_more(100, 2)
+        assert model.n_speakers == most

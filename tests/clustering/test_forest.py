@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from diarize.clustering.forest import SpanningForest
+from diarize.scatter import Scatter
 
 from .conftest import unit, unit_mean
 
@@ -71,3 +72,23 @@ def test_a_sample_of_many_rows() -> None:
     assert model.sampled_ == 100
     assert model.n_speakers_ == 3
     assert model.labels_[5] == model.labels_[395]
+
+
+def test_links_of_a_sample_are_of_the_rows_that_were_given() -> None:
+    rows = voices(n=100, k=2)
+    with pytest.raises(ValueError, match=r"rows 50 and 150, .* cannot be kept apart with 1"):
+        forest(n_speakers=1, max_set_size=1, sample_size=40).fit(rows, cannot_link=[(50, 150)])
+    with pytest.raises(ValueError, match=r"linked leave 1 groups, fewer than the 2 speakers"):
+        whole = [(row, row + 1) for row in range(199)]
+        forest(n_speakers=2, max_set_size=1).fit(rows, must_link=whole)
+
+
+@pytest.mark.parametrize("sample_size", [None, 40])
+def test_who_is_said_to_be_two_is_two_however_alike(sample_size: int | None) -> None:
+    between = np.eye(16)[:2].sum(axis=0)
+    rows = unit(voices(n=60, k=2, noise=0.1) + between)
+    known = Scatter(variance=0.02, dimension=16, rows_per_observation=1, alike=0.75)
+    model = forest(max_set_size=1, scatter=known, sample_size=sample_size)
+    assert model.fit(rows).n_speakers_ == 1
+    assert model.fit(rows, cannot_link=[(0, 119)]).n_speakers_ == 2
+    assert model.labels_[0] != model.labels_[119]

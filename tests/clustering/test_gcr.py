@@ -9,7 +9,7 @@ import pytest
 from sklearn.cluster import DBSCAN, KMeans
 
 from diarize.clustering.base import SpeakerBounds
-from diarize.clustering.composition import compose_sets, enumerate_sets
+from diarize.clustering.composition import compose_sets
 from diarize.clustering.gcr import GCR
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import coarser, cut, ward_tree
@@ -20,7 +20,7 @@ from diarize.clustering.reassignment import (
     nearest_first,
     stand_for,
 )
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, enumerate_sets
 
 from .conftest import unit, unit_mean
 

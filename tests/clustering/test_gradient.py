@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from diarize.clustering.composition import enumerate_sets
 from diarize.clustering.gradient import HadamardPairs, SetComposer
+from diarize.sets import enumerate_sets
 
 from .conftest import unit, unit_mean
 

@@ -37,6 +37,13 @@ def test_the_truth_is_needed_and_must_fit():
         Oracle(max_set_size=1).fit(rows)
     with pytest.raises(ValueError, match="truth has 2 rows, but there are 3"):
         Oracle(max_set_size=1).fit(rows, [[0], [1]])
+    with pytest.raises(ValueError, match="not one number of each"):
+        Oracle(max_set_size=1).fit(rows, np.array([0, 1, 0]))
+
+
+def test_the_truth_may_be_an_array_of_who_is_in_each_row():
+    truth = np.array([[True, False], [True, True], [False, False]])
+    assert Oracle(max_set_size=1).fit(np.eye(3), truth).sets_.to_lists() == [[0], [0, 1], []]
 
 
 def test_every_set_is_a_speaker_of_its_own():

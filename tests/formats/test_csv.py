@@ -64,6 +64,7 @@ def test_columns_in_any_order_and_several_recordings() -> None:
         ("start,end,speaker\n1,2,ann\n1;5,2,ann\n", "line 3: the start '1;5' is not a number"),
         ("start,end,speaker\n2,1,ann\n", "line 2: the end 1 is before the start 2"),
         ("start,end,speaker,confidence\n1,2,ann,sure\n", "line 2: the confidence 'sure' is not"),
+        ("start,end,speaker,confidence\n1,2,ann,95\n", "line 2: the confidence 95 is above 1"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place(text: str, reason: str) -> None:

@@ -16,15 +16,16 @@ def test_blocks_ends_of_lines_and_settings() -> None:
         "intro\r\n00:01.500 --> 01:00:02.000 align:start line:0\r\n- a\r\n- b\r\n\r\n \r\n"
         "2\r\n100:00:01,5-->100:00:01,50\r\n\r\n00:01 --> 01:02\rc\r"
     )
+    notes = ("WEBVTT - talk", "NOTE two\nlines")
     assert parse_cues("x", text) == [
-        Cue(1.5, 3602.0, "- a\n- b", "align:start line:0", ("WEBVTT - talk", "NOTE two\nlines")),
-        Cue(360001.5, 360001.5, ""),
+        Cue(1.5, 3602.0, "- a\n- b", "align:start line:0", notes, "intro"),
+        Cue(360001.5, 360001.5, "", name="2"),
         Cue(1.0, 62.0, "c"),
     ]
 
 
 def test_a_file_may_end_in_the_middle_of_a_line() -> None:
-    assert parse_cues("x", "1\n00:01,5 --> 00:02,05\nhello") == [Cue(1.5, 2.05, "hello")]
+    assert parse_cues("x", "1\n00:01,5 --> 00:02,05\nhello") == [Cue(1.5, 2.05, "hello", name="1")]
     assert parse_cues("x", "0:00 --> 277777:46:40")[0].end == 1e9  # the largest of all times
 
 

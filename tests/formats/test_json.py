@@ -111,6 +111,10 @@ def test_turns_are_read_again_with_their_confidence() -> None:
             '{"turns": [{"speaker": "a", "start": 2, "end": 1}]}',
             "entry 0 of 'turns': the end 1 is before the start 2",
         ),
+        (
+            '{"turns": [{"speaker": "a", "start": 1, "end": 2, "confidence": 95}]}',
+            "entry 0 of 'turns': the confidence 95 is above 1",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused(content: str, reason: str) -> None:

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.formats.turns import Turn, annotated, exclusive, written_tiers, written_turns
+from diarize.formats.turns import (
+    Turn,
+    annotated,
+    exclusive,
+    turns_of,
+    written_tiers,
+    written_turns,
+)
 
 TURNS = st.lists(
     st.tuples(st.floats(0, 100), st.floats(0.0001, 20), st.sampled_from("ab")), max_size=8
@@ -111,3 +118,9 @@ def test_exclusive_turns_hold_all_speech_once(given: list[tuple[float, float, st
     assert sum(turn.end - turn.start for turn in alone) == pytest.approx(speech)
     for turn in alone:  # by somebody who did speak
         assert any(t.speaker == turn.speaker and t.start <= turn.start <= t.end for t in turns)
+
+
+def test_the_turns_of_a_recording_may_be_none() -> None:
+    assert turns_of({"a": [], "b": [1]}, "a") == []
+    assert turns_of({"a": [], "b": [1]}, "c") is None
+    assert turns_of({"b": [1]}, "c") == [1]

@@ -59,7 +59,7 @@ def test_few_bits_leave_few_values():
 
 def test_minutes_pass_a_codec(monkeypatch):
     """Libsndfile crashed the whole process on minutes of Vorbis that were written at once."""
-    monkeypatch.setattr(channel, "CODECS", (("OGG", "VORBIS", SAMPLE_RATE),))
+    monkeypatch.setattr(channel, "CODECS", (("OGG", "VORBIS"),))
     minutes = np.tile(bursts(), 150)
     heard = channel.through_codec(minutes, np.random.default_rng(0))
     assert heard.shape == minutes.shape

@@ -70,11 +70,6 @@ def test_offices_have_places_and_an_end():
         assert late < 0.1
 
 
-def test_places_repeat(folder):
-    bank = rooms.measured_rooms(folder, np.random.default_rng(0), places=2)
-    np.testing.assert_array_equal(rooms.place_of(bank, 1, 5), bank[1][1])
-
-
 def test_folders_that_cannot_be_used(tmp_path):
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="no: no such folder of rooms"):

@@ -33,6 +33,11 @@ def test_a_table_names_speakers_and_splits(tmp_path):
     assert len(find_utterances(tmp_path)) == 2
 
 
+def test_a_table_may_have_a_byte_order_mark(tmp_path):
+    (tmp_path / "speakers.tsv").write_text("path\tspeaker\nx.wav\tann\n", encoding="utf-8-sig")
+    assert [u.speaker for u in find_utterances(tmp_path)] == ["ann"]
+
+
 def test_several_folders_are_one_set_of_speakers(tmp_path):
     write(tmp_path / "one" / "ann" / "1.wav")
     write(tmp_path / "two" / "bob" / "1.wav")
@@ -51,6 +56,10 @@ def test_several_folders_are_one_set_of_speakers(tmp_path):
         (lambda p: None, "train", "no speakers.tsv"),
         (lambda p: (p / "speakers.tsv").write_text("file\tname\nx\ty\n"), None, "no column"),
         (lambda p: (p / "speakers.tsv").write_text("path\tspeaker\nx\ty\n"), "a", "no column"),
+        (lambda p: (p / "speakers.tsv").write_text("path\tspeaker\nx\ty\nz\n"), None, "line 3"),
+        (lambda p: (p / "speakers.tsv").write_text("path\tspeaker\n\ty\n"), None, "line 2"),
+        (lambda p: (p / "speakers.tsv").write_text("path\tspeaker\n"), None, "no utterances"),
+        (lambda p: (p / "speakers.tsv").write_bytes(b"path\tspeaker\nx\t\xe9\n"), None, "UTF-8"),
     ],
 )
 def test_bad_folders_are_refused(tmp_path, prepare, split, reason):

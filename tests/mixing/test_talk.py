@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diarize.errors import InputError
-from diarize.mixing.talk import Talk, find_talks, read_talks
+from diarize.mixing.talk import Talk, find_talks
 
 TURNS = [(4.0, 6.0, "B"), (0.0, 5.0, "A"), (5.5, 7.0, "C"), (8.0, 9.0, "A")]
 
@@ -51,9 +51,8 @@ def test_overlap_is_that_of_instants(seed):
 def test_folders_and_parts_of_them(tmp_path):
     write(tmp_path / "x", "c", "a", "b")
     write(tmp_path / "y", "d")
-    folders = [tmp_path / "x", tmp_path / "y"]
-    assert [talk.uri for talk in read_talks(folders)] == ["a", "b", "c", "d"]
-    assert [talk.uri for talk in read_talks(folders, (1, 2))] == ["b", "d"]
+    assert [talk.uri for talk in find_talks([f"{tmp_path}/x"])] == ["a", "b", "c"]
+    assert [talk.uri for talk in find_talks([f"{tmp_path}/x:1/2"])] == ["b"]
     names = [f"{tmp_path}/y", f"{tmp_path}/x:0/2", f"{tmp_path}/y"]
     assert [talk.uri for talk in find_talks(names)] == ["d", "a", "c", "d"]
     write(tmp_path / "z:0", "e")

@@ -70,10 +70,10 @@ def test_gains(recipe_module: Callable[[str], ModuleType], tmp_path: Path) -> No
     gains = recipe_module("adaptation/gains.py")
     folder = tmp_path / "room" / "dev-b"
     folder.mkdir(parents=True)
-    for model, rates in (("shipped", (0.3, 0.5)), ("aligned", (0.2, 0.5))):
+    for model, rates in (("before", (0.3, 0.5)), ("aligned", (0.2, 0.5))):
         total = dict.fromkeys(gains.PARTS, sum(rates) / 2) | {"speaker_count_error": 0.5}
         files = {f"c{i}": {"der": rate} for i, rate in enumerate(rates)}
         (folder / f"ckm-{model}.json").write_text(json.dumps({"total": total, "files": files}))
-    shipped, aligned = gains.gains(tmp_path)
-    assert shipped[:5] == ["room", "dev-b", "`ckm`", "shipped", "40.0"]
+    before, aligned = gains.gains(tmp_path)
+    assert before[:5] == ["room", "dev-b", "`ckm`", "before", "40.0"]
     assert aligned[-3:] == ["0.50", "1 of 2", "-5.0 ± 5.0"]

@@ -15,8 +15,8 @@ def test_the_smoke_run(repo_root: Path, tmp_path: Path) -> None:
     assert "| digits, D = 20, K = 10 | EM-GMM, true K | 2 |" in done.stdout
     assert "kmeans - random" in done.stdout
     for plot in ("mixtures-2d.svg", "convergence.svg"):
-        assert (tmp_path / plot).stat().st_size > 1000
-    lines = (tmp_path / "scores.tsv").read_text().splitlines()
+        assert (tmp_path / "smoke" / plot).stat().st_size > 1000
+    lines = (tmp_path / "smoke" / "scores.tsv").read_text().splitlines()
     again = run_script(script, "--smoke", "--work", tmp_path, "--stop-stage", 0)
     assert again.stdout == ""  # all was there
-    assert (tmp_path / "scores.tsv").read_text().splitlines() == lines
+    assert (tmp_path / "smoke" / "scores.tsv").read_text().splitlines() == lines

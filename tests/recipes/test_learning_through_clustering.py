@@ -91,7 +91,7 @@ def test_the_smoke_run(repo_root: Path, fashion: Path, tmp_path: Path) -> None:
     printed = run("--stage", "4")
     rows = [line for line in printed.splitlines() if line.startswith("| digits |")]
     assert len(rows) == 9  # shares of labels and of withheld classes
-    assert (tmp_path / "work" / "semi-supervised.svg").stat().st_size > 1000
+    assert (tmp_path / "work" / "smoke" / "semi-supervised.svg").stat().st_size > 1000
 
 
 def test_few_labels_are_the_same_for_each_class(

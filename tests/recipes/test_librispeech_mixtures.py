@@ -57,6 +57,13 @@ def test_every_set_is_as_frequent(trials: ModuleType, n: int, d: int, kinds: int
     assert trials._covered(0, sets, begins) == pytest.approx(lengths[0] / 16_000, rel=0.1)
 
 
+def test_a_plan_that_is_there_is_the_one_of_its_vectors(trials: ModuleType, tmp_path: Path) -> None:
+    for _ in range(2):
+        trials.write_plan(tmp_path / "00.json", "{}")
+    with pytest.raises(InputError, match=r"00.json: of other voices, or another seed"):
+        trials.write_plan(tmp_path / "00.json", "[]")
+
+
 def test_a_size_that_does_not_divide_is_refused(trials: ModuleType) -> None:
     with pytest.raises(InputError, match="n = 20 is no multiple of the 15 sets of up to 2"):
         trials.draw_rows([40_000] * 5, 20, 2, np.random.default_rng(0))
@@ -118,6 +125,6 @@ def test_the_smoke_run(folder: Path, tmp_path: Path, tiny_weights: Path) -> None
         "**ARI (%), sets of up to 3**",
     ):  # fmt: skip
         assert line in done.stdout
-    plan = json.loads((tmp_path / "test" / "d3_n25" / "01.json").read_text())
+    plan = json.loads((tmp_path / "smoke" / "test" / "d3_n25" / "01.json").read_text())
     assert len(plan["sets"]) == 25
     assert len(plan["speakers"]) == 5

@@ -164,4 +164,4 @@ def test_all_of_it_on_made_up_characters(repo_root: Path, tmp_path: Path) -> Non
     assert "**CRI (%), sets of up to 2**" in done.stdout
     for method in ("GCR", "CAP", "CKM", "AP", "AC", "FCM", "GMM", "OSC", "true centroids"):
         assert f"| {method} |" in done.stdout
-    assert (tmp_path / "scores.tsv").is_file()
+    assert (tmp_path / "smoke" / "scores.tsv").is_file()

@@ -76,6 +76,8 @@ def without(key: str) -> dict[str, Any]:
         ('{"files": {}}', "scores of total lack"),
         (json.dumps(without("der")), "scores of r1 lack some of der"),
         (json.dumps(report().to_json_dict()).replace("0.05", "true"), "der of r0 is no number"),
+        (json.dumps(report().to_json_dict()).replace("0.05", "NaN"), "der of r0 is no number"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_other_files_are_refused(content: str, reason: str, tmp_path: Path) -> None:

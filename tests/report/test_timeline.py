@@ -36,3 +36,9 @@ def test_many_speakers_empty_recordings_and_several_at_once(tmp_path: Path) -> N
 def test_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recording"):
         plot_timeline({}, tmp_path / "talk.svg")
+
+
+def test_a_name_may_look_like_a_formula(tmp_path: Path) -> None:
+    path = tmp_path / "talk.svg"
+    plot_timeline({"$x^$ $": annotation((0, 1, "a$_$b"))}, path)
+    assert path.stat().st_size > 1000

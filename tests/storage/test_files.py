@@ -216,10 +216,16 @@ def test_names_of_files_stay_in_their_folder(tmp_path: Path, name: str, clean: s
 def test_a_folder_without_permission_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def deny(path: object, *_: object) -> None:  # to root nothing is forbidden
-        raise InputError(f"cannot write {path}: Permission denied")
+    def deny(*_: object, **__: object) -> None:  # to root nothing is forbidden
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("diarize.storage.files.require_writable", deny)
-    for folder, asked in ((tmp_path, tmp_path / ".diarize"), (tmp_path / "a/b", tmp_path / "a")):
+    monkeypatch.setattr("diarize.storage.files._create", deny)
+    for folder, asked in ((tmp_path, tmp_path), (tmp_path / "a/b", tmp_path / "a")):
         with pytest.raises(InputError, match=f"^cannot write {asked}: Permission denied$"):
             require_folder(folder)
+
+
+def test_a_folder_may_hold_anything(tmp_path: Path) -> None:
+    (tmp_path / ".diarize").mkdir()
+    require_folder(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [".diarize"]

@@ -72,6 +72,22 @@ def test_passes_of_several_streams_take_turns(monkeypatch: pytest.MonkeyPatch) -
     assert len(most) == 6 and max(most) == 1
 
 
+def test_a_pass_does_not_keep_the_program_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    daemons: list[bool] = []
+
+    def watched(self: Settler, *heard: Any) -> Any:
+        daemons.append(threading.current_thread().daemon)
+        raise InputError("no use")
+
+    monkeypatch.setattr(Settler, "settle", watched)
+    stream = hindsight(10.0)
+    hear(stream, 0, 40)
+    stream.go_on(40.0, narrow=False)
+    with pytest.raises(InputError, match="no use"):
+        stream.finish(narrow=False)
+    assert daemons == [True]
+
+
 def test_a_pass_goes_by_how_many_were_heard() -> None:
     """Two voices so near each other's mean that nothing else tells whether both speak."""
     for heard, most in ((1, 1), (2, 2)):

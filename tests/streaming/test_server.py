@@ -129,6 +129,23 @@ def test_a_stream_is_no_longer_than_it_may_be(run: Callable[..., Running], pcm: 
     assert {"note": "the stream is as long as it may be"} in lines and "map" in lines[-1]
 
 
+def test_a_result_that_cannot_be_written_is_told(
+    run: Callable[..., Running], pcm: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "kept.rttm")
+
+    monkeypatch.setattr("diarize.streaming.server.Keeper.keep", full)
+    running = run(out=tmp_path)
+    with pytest.warns(RuntimeWarning, match=r"stream-.*: kept.rttm: No space left on device"):
+        with running.client() as client:
+            feed(client, pcm[: 2 * 2 * RATE])
+            client.send(END)
+            assert rest(client)[-1] == {"error": "kept.rttm: No space left on device"}
+        until(lambda: running.server.n_clients == 0)
+    assert client.close_code == 1011
+
+
 @pytest.mark.parametrize(
     ("query", "message", "reason"),
     [

@@ -69,7 +69,7 @@ def test_what_goes_wrong_while_reading_is_told() -> None:
 def test_standard_input_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     monkeypatch.setattr(sys, "stdin", os.fdopen(reader))
-    blocks = standard_input(Pcm("s16", 1))()
+    blocks = standard_input(Pcm("s16", 1))
     os.write(writer, b"\0\x40\0")
     assert next(blocks).tolist() == [0.5]
     os.write(writer, b"\xc0")
@@ -81,7 +81,7 @@ def test_standard_input_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_standard_input_without_a_file_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\0\x40")))
-    assert [block.tolist() for block in standard_input(Pcm("s16", 1))()] == [[0.5]]
+    assert [block.tolist() for block in standard_input(Pcm("s16", 1))] == [[0.5]]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_a_file_is_played_at_its_speed(
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
     path = write_tone(seconds=1.0)
-    assert sum(len(block) for block in played(str(path), 2.0)()) == 16_000
+    assert sum(len(block) for block in played(str(path), 2.0)) == 16_000
     assert sum(slept) == pytest.approx(0.5)
     slept.clear()
-    assert sum(len(block) for block in played(str(path), float("inf"))()) == 16_000
+    assert sum(len(block) for block in played(str(path), float("inf"))) == 16_000
     assert not slept
 
 
@@ -131,7 +131,7 @@ def test_a_microphone(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("sounddevice")
     module.InputStream, module.PortAudioError = Stream, RuntimeError  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sounddevice", module)
-    heard = next(iter(microphone(8000)()))
+    heard = next(iter(microphone(8000)))
     assert heard.shape == (2000,) and heard[0] == 0.25
 
     def refuse(*_: Any, **__: Any) -> None:

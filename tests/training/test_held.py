@@ -11,7 +11,7 @@ from pyannote.core import Annotation, Segment
 from diarize.audio import open_recording
 from diarize.pipeline import Diarizer
 from diarize.timeline import Diarization
-from diarize.training.held import HeldSpeech, held_spans, held_speech, read_spans
+from diarize.training.held import HeldSpeech, held_spans, read_spans, speech_alone
 
 
 def diarization(*turns: tuple[float, float, str, float]) -> Diarization:
@@ -63,7 +63,8 @@ def test_parting_leaves_every_third_chunk_for_the_rehearsal() -> None:
 
 def test_the_bundled_conversation(talk) -> None:
     recording = open_recording(talk)
-    heard = held_speech(recording, Diarizer(backend="ac").diarize(recording))
+    found = Diarizer(backend="ac").diarize(recording)
+    heard = speech_alone(recording, found.annotation, found.confidence)
     assert heard.uri == "talk"
     assert 0 < heard.seconds < 12
     assert all(sum(map(len, own)) >= 5 * 16_000 - 2 for own in heard.speakers)

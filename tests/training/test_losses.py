@@ -41,7 +41,8 @@ def test_softmax_written_out():
     candidates = [references[0, 0], references[0, 1], g(references[0, 0], references[0, 1])]
     logits = [5.0 * float((query[0, 0] @ c).detach()) for c in candidates]
     expected = math.log(sum(map(math.exp, logits))) - logits[2]
-    loss = set_softmax(g, references, query, members, torch.tensor(5.0), 3)
+    every = torch.tensor([[True]])
+    loss = set_softmax(g, references, query, members, torch.tensor(5.0), 3, every)
     assert float(loss.detach()) == pytest.approx(expected, abs=1e-5)
 
 

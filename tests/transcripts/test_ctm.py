@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from diarize.errors import InputError
 from diarize.formats.turns import Turn
 from diarize.transcripts.ctm import ctm_text, parse_ctm
 from diarize.transcripts.passages import Passage, Transcript, Word, label
+from diarize.transcripts.whisper import parse_whisper, whisper_text
 
 TEXT = """\
 ;; a comment
@@ -49,3 +52,12 @@ def test_what_is_written() -> None:
 def test_a_wrong_line_is_refused_with_its_place(line: str, reason: str) -> None:
     with pytest.raises(InputError, match=f"^x.ctm, line 6: {reason}"):
         parse_ctm("x.ctm", TEXT + line)
+
+
+def test_its_words_as_json() -> None:
+    (transcript,) = parse_ctm("x.ctm", "a 1 0.50 0.30 so 0.9\n")
+    (segment,) = json.loads(whisper_text(label(transcript, [Turn(0.0, 1.0, "ann")])))["segments"]
+    who = {"speaker": "ann", "speakers": ["ann"]}
+    assert segment["words"] == [{"start": 0.5, "end": 0.8, "word": "so"} | who]
+    (again,) = parse_whisper("x.json", json.dumps({"segments": [segment]}), "a")
+    assert again.passages[0].words[0].text == "so"

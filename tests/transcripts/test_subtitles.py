@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import srt
 import webvtt
 
@@ -13,6 +15,7 @@ from diarize.transcripts.subtitles import (
     srt_transcript_text,
     vtt_transcript_text,
 )
+from diarize.transcripts.whisper import whisper_text
 
 TURNS = [Turn(0.0, 2.0, "<ann>"), Turn(2.0, 5.0, "ben")]
 SRT = """\
@@ -30,6 +33,7 @@ WEBVTT
 
 NOTE kept
 
+intro
 00:00:00.500 --> 00:00:01.500 align:start
 <i>Hello</i> you &amp; me
 
@@ -60,6 +64,8 @@ def test_from_one_into_the_other() -> None:
     (transcript,) = parse_vtt_transcript("x.vtt", VTT, "x")
     first, _ = srt.parse(srt_transcript_text(label(transcript, TURNS)))
     assert first.content == "[<ann>]: Hello you & me"
+    found = json.loads(whisper_text(transcript))["segments"]
+    assert [sorted(segment) for segment in found] == [["end", "start", "text"]] * 2
     (transcript,) = parse_srt_transcript("x.srt", SRT, "x")
     assert "<v ben>Yes.</v>" in vtt_transcript_text(label(transcript, TURNS))
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int64
 
 from diarize.clustering.cap.similarity import Similarity
-from diarize.clustering.composition import enumerate_sets
+from diarize.sets import enumerate_sets
 
 Exemplars = tuple[int, ...]
 """Rows, ascending."""

@@ -131,9 +131,7 @@ class Sets:
     """Sets of 2 to d of n rows: a list, by size, then in lexicographic order."""
 
     def __init__(self, n: int, max_set_size: int) -> None:
-        self._members = [
-            _all_sets(n, size) for size in range(2, min(max_set_size, n) + 1) if comb(n, size)
-        ]
+        self._members = [_all_sets(n, size) for size in range(2, min(max_set_size, n) + 1)]
         starts = np.cumsum([0] + [len(members) for members in self._members])
         self.cells = int(starts[-1])
         self.shape = (self.cells,)

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diarize.storage.weights import models_folder, require_whole, sealed
+from diarize.storage.weights import first_line, models_folder, read_weights, sealed
 
 CONFIG = "diarize.splitnet"  # key of the header under which the sizes stand
 DIMENSIONS = (2, 10, 20)
@@ -135,25 +135,18 @@ def load_splitnet(path: Path) -> SplitNet:
     Raises:
         ValueError: no such file, or one that is damaged or made for something else.
     """
-    from safetensors import SafetensorError, safe_open
-
+    header, found = read_weights(path)
+    if CONFIG not in header:
+        raise ValueError(f"{path}: not a SplitNet (no configuration in it)")
+    tensors = {name: value.float() for name, value in found.items()}
     try:
-        require_whole(path)
-        with safe_open(path, framework="pt") as file:
-            header = (file.metadata() or {}).get(CONFIG)
-            if header is None:
-                raise ValueError(f"{path}: not a SplitNet (no configuration in it)")
-            config = SplitNetConfig(**json.loads(header))
-            tensors = {key: file.get_tensor(key).float() for key in file.keys()}  # noqa: SIM118
+        config = SplitNetConfig(**json.loads(header[CONFIG]))
         if config.encoders + config.decoders > len(tensors):
             raise ValueError(f"{path}: a damaged weights file (it holds fewer layers than it says)")
         # A file of a few bytes may claim any sizes: nothing is allocated before tensors fit them.
         with torch.device("meta"):
             network = SplitNet(config)
         network.load_state_dict(tensors, assign=True)
-    except FileNotFoundError:
-        raise ValueError(f"{path}: no such file") from None
-    except (SafetensorError, RuntimeError, TypeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path}: a damaged weights file ({reason})") from None
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"{path}: a damaged weights file ({first_line(error)})") from None
     return network.eval().requires_grad_(False)

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from diarize.clustering.base import MOST_SETS
-from diarize.clustering.composition import Compose, compose_sets, enumerate_sets, most_speakers
+from diarize.clustering.composition import Compose, compose_sets, most_speakers
 from diarize.clustering.links.graph import LinkGraph
 from diarize.clustering.links.stream import Place
 from diarize.clustering.merging import ward_merges
-from diarize.sets import to_sphere
+from diarize.sets import enumerate_sets, to_sphere
 
 
 @dataclass(frozen=True)
