@@ -50,7 +50,7 @@ def run(
         InputError: there is no such cluster, or another version on it.
         OSError: the cluster is lost on the way.
     """
-    manifest = Manifest(work.targets.folder) if work.finishes and work.targets.folder else None
+    manifest = Manifest(work.finished_in) if work.finished_in else None
     heard: dict[Job, Done] = {}
     for done in _performed(work, jobs, workers, dask, dask_wait, hook, note, seconds):
         if work.linked:
@@ -71,9 +71,9 @@ def run(
 
 def unfinished(work: Work, jobs: Sequence[Job]) -> list[Job]:
     """The jobs whose results are not there as they would be made now."""
-    if not work.finishes or work.targets.folder is None:
+    if work.finished_in is None:
         return list(jobs)
-    manifest = Manifest(work.targets.folder)
+    manifest = Manifest(work.finished_in)
 
     def is_finished(job: Job) -> bool:
         if not manifest.knows(job.place):

@@ -103,13 +103,13 @@ class Work:
         object.__setattr__(self, "_model_sha256", self.diarizer.model_sha256)
 
     @property
-    def finishes(self) -> bool:
-        """Whether results are finished for later runs, too.
+    def finished_in(self) -> Path | None:
+        """The folder in which results are finished for later runs, too; None: they are not.
 
         They have names in a folder, and do not depend on the other recordings of this run, as
         linked names do.
         """
-        return self.targets.folder is not None and not self.linked
+        return None if self.linked else self.targets.folder
 
     def perform(self, job: Job, hook: Hook | None = None) -> Done:
         """Hear the recordings of a job and write what was found, unless names are linked."""
@@ -124,7 +124,7 @@ class Work:
             try:
                 if job.problem:
                     raise InputError(job.problem)
-                before = file_sha256(job.source) if self.finishes else ""
+                before = file_sha256(job.source) if self.finished_in else ""
                 for recording in open_recordings(job.source, self.channels, self.start, self.end):
                     results.append(self._heard(job, recording, hook))
             except Exception as reason:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import Any
 
@@ -56,8 +55,8 @@ def convert(
     if name is None:
         raise InputError(f"{target}: its ending says no format; give --to")
     write = require_format(name).write
-    folder = os.path.isdir(target) or target.endswith(("/", os.sep))
-    targets = Targets.resolve(target, [], [name], several=folder)
+    targets = Targets.resolve(target, [], [name], several=False)
+    folder = targets.folder is not None
     options: dict[str, object] = {}
     beside = Beside()
     content: Any = source

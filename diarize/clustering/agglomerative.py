@@ -39,23 +39,30 @@ class Agglomerative(SampledClusterer):
     }
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         tree = ward_tree(rows)
         if self.distance_threshold is not None:
             apart = 1 + int((tree[:, 2] >= self.distance_threshold).sum())
             k = min(max(apart, bounds.low), bounds.high)
         else:
-            k = self._infer(rows, tree, bounds)
+            k = self._infer(rows, tree, bounds, criterion)
         labels = cut(tree, k)
         means = cluster_means(rows, labels, k)
         return Regions(labels, SpeakerSets(np.eye(k)), means, np.zeros(k), means)
 
     def _infer(
-        self, rows: Rows, tree: Float64[np.ndarray, "merges 4"], bounds: SpeakerBounds
+        self,
+        rows: Rows,
+        tree: Float64[np.ndarray, "merges 4"],
+        bounds: SpeakerBounds,
+        criterion: Criterion,
     ) -> int:
         """The number of speakers that the criterion likes best."""
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         # A merge at height h adds h^2 / 2 to the sum of squared distances.
         added = np.concatenate([[0.0], np.cumsum(tree[:, 2] ** 2 / 2)])
         values = [

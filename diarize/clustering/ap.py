@@ -71,13 +71,17 @@ class AP(SampledClusterer):
             raise ValueError(f"damping must be below 1, got {self.damping!r}")
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         distances = pairwise_squares(rows)
         self.preference_, self.n_iter_ = self.preference, 0
         exemplars = np.zeros(0, dtype=np.int64)
         if self.preference_ is None:
-            exemplars, self.preference_ = self._infer(rows, distances, bounds)
+            exemplars, self.preference_ = self._infer(rows, distances, bounds, criterion)
         if self.preference_ is not None and len(rows) > 1:
             exemplars = self._propagate(distances, self.preference_, generator)
         if len(exemplars) > bounds.high:
@@ -92,10 +96,13 @@ class AP(SampledClusterer):
         return Regions(labels, SpeakerSets(np.eye(k)), centers, np.zeros(k), means)
 
     def _infer(
-        self, rows: Rows, distances: Float[np.ndarray, "n n"], bounds: SpeakerBounds
+        self,
+        rows: Rows,
+        distances: Float[np.ndarray, "n n"],
+        bounds: SpeakerBounds,
+        criterion: Criterion,
     ) -> tuple[Int64[np.ndarray, " k"], float | None]:
         """Exemplars found greedily, as many as the criterion likes best, and their preference."""
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         none = np.zeros(0, dtype=np.int64)
 
         def attempt(

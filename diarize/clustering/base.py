@@ -25,6 +25,7 @@ from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import nearest_cosine
 from diarize.clustering.known import known_of
 from diarize.clustering.nearest import nearest_centers
+from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets, squared_distances
 
@@ -299,9 +300,13 @@ class SampledClusterer(Clusterer):
     _fitted: Int64[np.ndarray, " s"]  # numbers of the rows that are fitted
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
-        """Fit these rows, at least one."""
+        """Fit these rows, at least one; what is known of them stands in the criterion."""
         raise NotImplementedError
 
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
@@ -316,13 +321,17 @@ class SampledClusterer(Clusterer):
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
         size = n if self.sample_size is None else max(self.sample_size, bounds.low)
         self._fitted = np.arange(n)
+        criterion = Criterion.of(rows, getattr(self, "count_penalty", 1.0), self.scatter)
         if n <= size:
-            regions = self._cluster(rows, bounds, generator)
+            regions = self._cluster(rows, bounds, criterion, generator)
             return regions.sets[regions.ids], regions.centroids
         sample = self._sample(n, size, generator)
         self.sampled_, self._fitted = size, sample
         regions = self._cluster(
-            rows[sample], SpeakerBounds(bounds.low, min(bounds.high, size)), generator
+            rows[sample],
+            SpeakerBounds(bounds.low, min(bounds.high, size)),
+            criterion.of_sample(size),
+            generator,
         )
         ids = nearest_centers(rows, regions.centers, regions.offsets)
         ids[sample] = regions.ids

@@ -58,9 +58,12 @@ class CA(SampledClusterer):
     }
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,

@@ -85,14 +85,18 @@ class CKM(SampledClusterer):
     }
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         k, start = bounds.low, None
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
         with one_blas_thread():
             plausible = self._plausible(rows, told=bounds.low == bounds.high)
             if bounds.low < bounds.high:
-                start = self._search(rows, bounds, generator, plausible)
+                start = self._search(rows, bounds, criterion, generator, plausible)
                 k = start.shape[1]
             best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, plausible)
         self.n_iter_ = int(best.n_iter[0])
@@ -116,13 +120,13 @@ class CKM(SampledClusterer):
         self,
         rows: Rows,
         bounds: SpeakerBounds,
+        criterion: Criterion,
         generator: np.random.Generator,
         plausible: Plausible,
     ) -> Float64[np.ndarray, "1 k p"]:
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         criterion = replace(criterion, n_rows=size)
 
         def attempt(

@@ -76,11 +76,14 @@ class SpanningForest(SampledClusterer):
         return np.sort(np.concatenate([linked, drawn]))
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         constraints = self._constraints.among(self._fitted)
         labels = self._trees(rows, constraints, bounds, generator)
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,

@@ -80,9 +80,12 @@ class GCR(SampledClusterer):
         super().ask_for_more(min(n_rows, self.n_base_clusters or n_rows), more)
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
         labels = self._base_labels(rows, bounds, generator)
         inferred = self.base is None and self.n_base_clusters is None
         # Algorithm 4 knows of no mixtures.

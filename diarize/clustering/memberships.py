@@ -64,7 +64,9 @@ class SoftClusterer(Clusterer):
             self.sampled_ = size
         k = bounds.low
         if bounds.low < bounds.high:
-            k = self._count(_draw(some, max(SEARCH_ROWS, bounds.low), generator), bounds, generator)
+            fewer = _draw(some, max(SEARCH_ROWS, bounds.low), generator)
+            criterion = Criterion.of(rows, self.count_penalty, self.scatter)
+            k = self._count(fewer, bounds, criterion.of_sample(len(fewer)), generator)
         mixture = self._fitted(some, k, generator)
         if not mixture.converged:
             warn_not_converged(type(self).__name__, self.max_iter)
@@ -75,9 +77,14 @@ class SoftClusterer(Clusterer):
         use_at_least(membership, degrees, bounds.low)
         return SpeakerSets(membership), mixture.centroids
 
-    def _count(self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator) -> int:
+    def _count(
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
+    ) -> int:
         """The number of speakers that the criterion likes best, each row counting for one."""
-        criterion = Criterion.of(rows, self.count_penalty, self.scatter)
 
         def attempt(k: int, _: int | None) -> tuple[float, int]:
             nearest = self._fitted(rows, k, generator).degrees(rows).argmax(axis=1)

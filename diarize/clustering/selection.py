@@ -17,9 +17,10 @@ units of squared distance:
 
     SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
 
-r being the number of neighbouring rows that count as one observation; of many rows those that the
-scatter believes at most are believed, and few of those that say again what another one says: one
-voice whose words come again and again would fall into as many speakers as it has words.
+r being the number of neighbouring rows that count as one observation, fewer in a sample, whose rows
+are further apart; of many rows those that the scatter believes at most are believed, and few of
+those that say again what another one says: one voice whose words come again and again would fall
+into as many speakers as it has words.
 
 One voice that is heard for long falls into groups of its own, by what is said and how: groups that
 are tight and lie apart, but near. While the nearest two of the centroids found are `alike`,
@@ -29,7 +30,7 @@ whatever the backend, the rows are clustered anew into one speaker fewer (`Clust
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -65,6 +66,8 @@ class Criterion:
     scatter: Scatter | None = None  # what is known of them
     penalty: float = 1.0  # factor on the last two terms: above 1 fewer speakers, below 1 more
     rows: Float[np.ndarray, "n p"] | None = field(default=None, repr=False, compare=False)
+    """All of them, also for a sample, in which it cannot be seen what comes again."""
+    whole: Scatter | None = None  # what is known of all, for a sample
 
     @classmethod
     def of(
@@ -76,12 +79,19 @@ class Criterion:
         dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
         return cls(len(rows), dimension, FLOOR * energy, known, penalty, rows)
 
+    def of_sample(self, size: int) -> Criterion:
+        """The same for so many of the rows, drawn by chance."""
+        known = self.scatter and self.scatter.sampled(size / self.n_rows)
+        return replace(self, n_rows=size, scatter=known, whole=self.scatter)
+
     @cached_property
     def sounds(self) -> float:
         """How many rows there would be if no sound came again; looked for when first asked."""
         if self.rows is None or self.scatter is None:
             return np.inf
-        return n_sounds(self.rows, self.scatter)
+        whole = self.whole or self.scatter
+        fewer = self.scatter.rows_per_observation / whole.rows_per_observation
+        return fewer * n_sounds(self.rows, whole)
 
     def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
         """Value of a clustering with k speakers and sets of these sizes; lower is better."""

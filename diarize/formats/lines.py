@@ -28,7 +28,7 @@ STANDARD_INPUT = "standard input"
 
 # Only these separate fields: a name may hold a no-break or an ideographic space.
 _SEPARATORS = re.compile(r"[ \t\v\f]+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Line breaks and other controls, and what XML cannot hold.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]+")
 MAX_SECONDS = 1e9  # thirty years: such a time is a mistake, or not in seconds
@@ -61,7 +61,7 @@ def seconds(text: str, what: str) -> float:
     Raises:
         ValueError: not a number, negative, or beyond all reason.
     """
-    if not _NUMBER.fullmatch(text):
+    if not NUMBER.fullmatch(text):
         raise ValueError(f"{what} {shorten(text)} is not a number")
     value = float(text)
     if value < 0:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, one_line, read_text, seconds, stem_of, times
+from diarize.formats.lines import NUMBER, Source, one_line, read_text, seconds, stem_of, times
 from diarize.formats.turns import Turn, milliseconds, written_tiers
 
 # As Praat reads: a text in quotes (two of them are one), or what stands between blanks; from an
 # exclamation mark that stands alone on, the rest of a line is a comment.
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(?<!\S)!.*|(\S+)')
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def textgrid_text(annotation: Annotation, recording_end: float | None = None) -> str:
@@ -105,7 +104,7 @@ def _values(text: str) -> Iterator[str]:
         quoted, bare = match.groups()
         if quoted is not None:
             yield quoted.replace('""', '"')
-        elif bare and (_NUMBER.fullmatch(bare) or bare in {"<exists>", "<absent>"}):
+        elif bare and (NUMBER.fullmatch(bare) or bare in {"<exists>", "<absent>"}):
             yield bare
 
 

@@ -142,6 +142,7 @@ class StreamingDiarizer:
             look = partial(self._hindsight.review, most=self._live.most)
             self._reviews = Reviews(self._live, look)
         self._knows = False  # of a speaker
+        self._merged: dict[str, str] = {}  # as it was told
         self._ended = False
         self._annotation: Annotation | None = None
         self._heard = 0  # samples at 16 kHz
@@ -247,6 +248,11 @@ class StreamingDiarizer:
     def merged(self) -> dict[str, str]:
         """Live names that turned out to be one with another, and that one's."""
         return self.said.merged(self._live.became)
+
+    def newly_merged(self) -> dict[str, str]:
+        """Of these, what has changed since this was asked last."""
+        before, self._merged = self._merged, self.merged
+        return dict(self._merged.items() - before.items())
 
     def live(self) -> Annotation:
         """What was said live, as turns; two names that became one are one."""

@@ -115,7 +115,6 @@ class Session:
         self.diarizer, self.lines, self.note = diarizer, lines, note
         self.failure: Exception | None = None
         self.unheard = False
-        self._merged: dict[str, str] = {}  # live names, as they were told
 
     def follow(
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
@@ -149,10 +148,8 @@ class Session:
         if not self.unheard:
             try:
                 self.lines.show(turns, self.diarizer.seconds, self.diarizer.decided)
-                merged = self.diarizer.merged
-                if new := dict(merged.items() - self._merged.items()):
+                if new := self.diarizer.newly_merged():
                     self.lines.rename(new)
-                self._merged = merged
             except BrokenPipeError as problem:
                 self.unheard, self.failure = True, problem
 

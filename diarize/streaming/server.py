@@ -68,7 +68,6 @@ class Sitting:
     promise: Promise
     keeper: Keeper
     _held: bytearray = field(default_factory=bytearray)  # what the stream has not taken in
-    _merged: dict[str, str] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -117,10 +116,8 @@ class Sitting:
     def _said(self, turns: list[Turn]) -> list[str]:
         self.keeper.keep_settled(self.diarizer)
         lines = list(lines_of(turns))
-        merged = self.diarizer.merged
-        if new := dict(merged.items() - self._merged.items()):
+        if new := self.diarizer.newly_merged():
             lines.append(merged_line(new))
-        self._merged = merged
         self.promise.decided(self.diarizer.decided)
         return lines
 

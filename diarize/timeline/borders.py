@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from diarize.activity.counts import INSTANT, VoiceCounts
-from diarize.timeline.trellis import LEAST, Trellis
+from diarize.timeline.trellis import Trellis, nats_of
 
 
 def move_borders(
@@ -51,7 +51,7 @@ def changes(
     first = np.floor((stretches[:, 0] - counts.start) / INSTANT + 0.5).astype(np.int64)
     length = np.round((stretches[:, 1] - stretches[:, 0]) / INSTANT).astype(np.int64)
     rows = first[:, None] + np.arange(length.max(initial=0))  # (m, longest)
-    nats = -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
+    nats = nats_of(counts)
     own = nats[np.clip(rows, 0, len(nats) - 1)]  # (m, longest, 4)
     most = nats.shape[1] - 1
     each = np.arange(len(own))

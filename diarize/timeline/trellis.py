@@ -99,6 +99,11 @@ class Trellis:
         return squared_distances(self.vectors, places) + self.prior
 
 
+def nats_of(counts: VoiceCounts) -> Float64[np.ndarray, "n sizes"]:
+    """-log P of each number of voices at each instant."""
+    return -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
+
+
 def surprise(
     counts: VoiceCounts, cells: Float64[np.ndarray, "cells 2"], largest: int
 ) -> Float64[np.ndarray, "cells sizes"]:
@@ -107,6 +112,6 @@ def surprise(
     Returns:
         -log P in nats, for 0 to `largest` voices; from three on, all are alike.
     """
-    nats = -np.log(np.maximum(counts.probabilities.astype(np.float64), LEAST))
+    nats = nats_of(counts)
     sizes = np.minimum(np.arange(largest + 1), nats.shape[1] - 1)
     return counts.mean(nats, cells)[:, sizes]

@@ -92,7 +92,7 @@ class Signs(SampledClusterer):
 
     sample_size: int | None = None
 
-    def _cluster(self, rows, bounds, generator):
+    def _cluster(self, rows, bounds, criterion, generator):
         self.seen_, self.bounds_ = rows, bounds
         return Regions(
             ids=(rows[:, 0] >= 0).astype(np.int64),

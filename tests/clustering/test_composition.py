@@ -12,10 +12,10 @@ import torch
 from diarize.clustering.composition import (
     PLAIN,
     compose_sets,
-    enumerate_sets,
     examine,
     most_speakers,
 )
+from diarize.sets import enumerate_sets
 
 from .conftest import unit, unit_mean
 

@@ -71,6 +71,19 @@ def test_of_sounds_that_come_again_one_and_a_half_are_believed():
     assert value == pytest.approx(m * 0.3 + VOICES.variance * (m * spread + evidence))
 
 
+def test_a_sample_says_what_its_rows_do_which_are_further_apart():
+    long = np.tile(voice_of(np.random.default_rng(0), 200, VOICES), (30, 1))
+    every = Criterion.of(long, 1.0, VOICES)  # three rows are one observation
+    for size, r in ((6000, 3.0), (4000, 2.0), (1500, 1.0)):
+        some = every.of_sample(size)
+        assert some.n_rows == size and some.scatter is not None
+        assert some.scatter.rows_per_observation == pytest.approx(r)
+        assert some.sounds / r == pytest.approx(every.sounds / 3)  # though it is not heard in them
+        assert some.scatter.most_rows == pytest.approx(VOICES.most_rows * r / 3, abs=0.5)
+    unknown = Criterion.of(long, 1.0).of_sample(150)
+    assert unknown == replace(Criterion.of(long, 1.0), n_rows=150)
+
+
 @pytest.mark.parametrize("backend", ["ckm", "cap", "gcr", "ca", "forest"])
 def test_who_says_the_same_again_is_no_more_people(backend: str):
     generator = np.random.default_rng(1)

@@ -111,7 +111,11 @@ class CAP(SampledClusterer):
                 raise ValueError(f"preference must be at most 0, got {self.preference!r}")
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         # Copies of a row would tie for ever: one stands for all, and weighs as much.
         _, first, copy_of, counts = np.unique(
@@ -132,7 +136,6 @@ class CAP(SampledClusterer):
         high = min(bounds.high, int(voices.sum()))
         candidates = ExemplarSearch(similarity, self.max_set_size, voices)
         if self.preference is None:
-            criterion = Criterion.of(rows, self.count_penalty, self.scatter)
             start, preference = self._search(candidates, criterion, distinct, counts, low, high)
             low = high = len(start)
         else:

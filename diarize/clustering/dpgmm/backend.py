@@ -15,6 +15,7 @@ from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted
 from diarize.clustering.known import known_of
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner
+from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 
 AXES = 20
@@ -68,7 +69,11 @@ class SpeakerDPGMM(SampledClusterer):
             raise ValueError(f"init must be one of {', '.join(INITS)}, got {self.init!r}")
 
     def _cluster(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
+        self,
+        rows: Rows,
+        bounds: SpeakerBounds,
+        criterion: Criterion,
+        generator: np.random.Generator,
     ) -> Regions:
         reduced, prior = reduce_rows(rows, self.scatter)
         alpha = float(np.exp(self.log_alpha))
