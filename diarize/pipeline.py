@@ -203,7 +203,7 @@ class Diarizer:
         estimator, found, notes = self.cluster(embedded, reference)
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
-        if known is not None:
+        if known is not None and known.names:
             found, matched = named_after(found, known, self.likeness)
         if told.claims:
             found = self._corrected(found, told, embedded, estimator)

@@ -58,7 +58,7 @@ def damaged(label: str, readable: float, total: float) -> Damaged:
         of_total = f" of {total:.1f} s" if total - readable >= 0.1 else ""
         error = Damaged(
             f"{label}: is damaged or cut off; it can be read up to {least:.1f} s{of_total} "
-            f"(--end {least:.1f} takes what is there)"
+            f"(`run --end {least:.1f}` takes what is there)"
         )
     error.readable = readable
     return error

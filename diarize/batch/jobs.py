@@ -111,14 +111,15 @@ def require_distinct(jobs: Iterable[Job], why: str, *, by_place: bool = False) -
     Raises:
         InputError: two have the same.
     """
-    seen = set()
+    seen: dict[str, str] = {}
     for entry in jobs:
         if entry.problem:
             continue
         name = entry.place if by_place else name_of(entry.source)
         if name in seen:
-            raise InputError(f"two inputs are named {name}: {why}")
-        seen.add(name)
+            both = f"{seen[name]} and {entry.source}"
+            raise InputError(f"two inputs are named {name}, {both}: {why}")
+        seen[name] = entry.source
 
 
 def require_files(jobs: Sequence[Job]) -> None:

@@ -31,8 +31,12 @@ class Turns:
     of_all: bool
 
     @classmethod
-    def read(cls, path: Path, inputs: Sequence[str]) -> Turns:
+    def read(
+        cls, path: Path, inputs: Sequence[str], note: Callable[[str], None] = lambda _: None
+    ) -> Turns:
         """Read the turns of inputs; for a single input their name does not matter.
+
+        A channel's name does, though, and `note` is told of a name that is passed over.
 
         Raises:
             InputError: a file that cannot be read, or is wrong.
@@ -40,7 +44,14 @@ class Turns:
         from diarize.formats import load_annotations
 
         annotations = load_annotations(path)
-        return cls(path, annotations, len(inputs) == 1 and len(annotations) == 1)
+        if len(inputs) != 1 or len(annotations) != 1:
+            return cls(path, annotations, False)
+        (uri,), name = annotations, name_of(inputs[0])
+        if uri != name and inputs[0] != "-":
+            if channel_of(uri) == name:
+                return cls(path, annotations, False)
+            note(f"{path}: speaks of {uri} alone, which is taken for {name}")
+        return cls(path, annotations, True)
 
     def of(self, name: str) -> Annotation:
         """Find the turns of a recording, or of the one that it is a channel of.
@@ -93,7 +104,7 @@ def read_corrections(
     from diarize.corrections import Corrections
     from diarize.voices.voiceprints import ANONYMOUS
 
-    told = Turns.read(path, inputs)
+    told = Turns.read(path, inputs, note)
     for uri, annotation in told.annotations.items():
         try:
             claims = Corrections.of(annotation).claims

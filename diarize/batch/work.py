@@ -226,7 +226,23 @@ class Work:
             "model": str(diarizer.model),
             "seed": diarizer.seed,
             "max_set_size": diarizer.max_set_size,
+            **{name: value for name, value in self._asked().items() if value is not None},
             **diarizer.params,
+        }
+
+    def _asked(self) -> dict[str, Any]:
+        """What was asked for of each recording; None: nothing was."""
+        from diarize.timeline import TimelineOptions
+
+        diarizer, plain = self.diarizer, vars(TimelineOptions())
+        turns = {k: v for k, v in vars(diarizer.timeline).items() if v != plain[k]}
+        return {
+            "n_speakers": diarizer.n_speakers,
+            "min_speakers": diarizer.min_speakers,
+            "max_speakers": diarizer.max_speakers,
+            "start": self.start,
+            "end": self.end,
+            **turns,
         }
 
     def fingerprint(self, job: Job, input_sha256: str) -> Fingerprint:

@@ -127,10 +127,10 @@ def run_command(arguments: Sequence[str]) -> int:
         with contextlib.redirect_stdout(sys.stderr):
             run_command(["--help"])
         return 2
-    command = typer.main.get_command(app)
     status = 0
     asked: dict[str, Any] = {}
     try:
+        command = typer.main.get_command(app)
         try:
             with command.make_context("diarize", list(arguments)) as context:
                 asked = context.meta

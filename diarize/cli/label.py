@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from diarize.cli.messages import put
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from diarize.cli.messages import note, put
 from diarize.cli.options import argument, option
 from diarize.errors import InputError
+
+if TYPE_CHECKING:
+    from diarize.formats.turns import Turn
+    from diarize.transcripts import Passage
+
+FAR = 10.0  # seconds
 
 
 def label(
@@ -60,5 +69,20 @@ def label(
         require_writable(out)
     said = read_transcripts(transcript, given)
     spoken = read_turns(turns, format_of(turns) or "rttm")
-    text = transcripts_text(label_transcripts(said, spoken), name)
-    put(text, out)
+    try:
+        found = label_transcripts(said, spoken)
+    except InputError as problem:
+        raise InputError(f"{turns}: {problem}") from None
+    far = sum(_is_far(passage, spoken) for one in said for passage in one.passages)
+    if far:
+        note(f"{turns}: {far} lines lie more than {FAR:g} s before or after all turns")
+    put(transcripts_text(found, name), out)
+
+
+def _is_far(passage: Passage, spoken: Mapping[str, Sequence[Turn]]) -> bool:
+    """Whether a passage is heard long before or after anybody speaks, as of another recording."""
+    turns = [turn for own in spoken.values() for turn in own]
+    if not turns:
+        return True
+    begin, end = min(turn.start for turn in turns), max(turn.end for turn in turns)
+    return passage.end < begin - FAR or passage.start > end + FAR

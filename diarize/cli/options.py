@@ -12,9 +12,9 @@ def option(default: Any, metavar: str | None, help: str, *names: str, **more: An
     return typer.Option(default, *names, metavar=metavar, help=help, **more)
 
 
-def seconds(default: Any, help: str, **more: Any) -> Any:
+def seconds(default: Any, help: str, least: float = 0.0, **more: Any) -> Any:
     """Seconds, not below zero."""
-    return option(default, "SECONDS", help, min=0.0, **more)
+    return option(default, "SECONDS", help, min=least, **more)
 
 
 def count(default: Any, help: str, *names: str, **more: Any) -> Any:

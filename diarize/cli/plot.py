@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from diarize.cli.options import argument, option
+from diarize.errors import InputError
 
 PICTURE = option(..., "FILE", "The picture, in the format of its suffix: svg, png, pdf.")
 
@@ -22,11 +23,19 @@ def timeline(
     ),
 ) -> None:
     """Draw who spoke when: a lane for each speaker, grey where speech overlaps."""
+    from diarize.cli.messages import note
     from diarize.formats import load_annotations
     from diarize.report.timeline import plot_timeline
 
+    found = load_annotations(file)
     truth = None if reference is None else load_annotations(reference)
-    plot_timeline(load_annotations(file), out, reference=truth)
+    if truth is not None and not truth.keys() & found.keys():
+        if len(truth) != 1 or len(found) != 1:
+            raise InputError(f"{reference}: no turns of {', '.join(found)}")
+        (uri,), ((other, turns),) = found, truth.items()
+        note(f"one recording on either side: {other} is drawn as {uri}")
+        truth = {uri: turns}
+    plot_timeline(found, out, reference=truth)
 
 
 @app.command()
@@ -39,7 +48,6 @@ def clusters(
 
     Arrows lead from the speakers to their compositions.
     """
-    from diarize.errors import InputError
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets
     from diarize.report.clusters import plot_clusters

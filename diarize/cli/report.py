@@ -28,6 +28,7 @@ def report(
 
     from diarize.audio import open_recording
     from diarize.batch.told import Turns
+    from diarize.cli.messages import note
     from diarize.formats import format_of, read_turns
     from diarize.formats.json import read_known
     from diarize.formats.turns import annotated, turns_of
@@ -36,6 +37,8 @@ def report(
 
     if audio == str(turns) == "-":
         raise InputError("standard input: holds the recording or the turns, not both")
+    if str(out) == "-":
+        raise InputError("a page goes into a file that ends in .html")
     refuse_recording(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
@@ -45,7 +48,7 @@ def report(
     if own is None:
         raise InputError(f"{turns}: no turns of {recording.uri}")
     annotation, confidence = annotated(own, recording.uri)
-    truth = None if reference is None else Turns.read(reference, [audio]).of(recording.uri)
+    truth = None if reference is None else Turns.read(reference, [audio], note).of(recording.uri)
     known = read_known(turns) if format_ == "json" else None
     write_page(
         out,

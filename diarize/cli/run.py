@@ -60,6 +60,9 @@ def _check(given: RunOptions) -> None:
     voices = given.known or given.link_speakers or given.export_speakers or given.corrections
     if given.channels == "per-speaker" and voices:
         raise InputError("channels per-speaker: its speakers are its channels, and no voices")
+    numbers = given.num_speakers or given.min_speakers or given.max_speakers
+    if given.channels == "per-speaker" and numbers:
+        raise InputError("channels per-speaker: it has as many speakers as channels")
     for name, least in (("known", given.known_threshold), ("link", given.link_threshold)):
         if least is not None and not 0 < least < 1:
             raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
@@ -109,7 +112,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     detector = _detector(given)
     activity = _activity(given.vad, sources) or detector
     diarizer = _diarizer(context, given, activity)
-    truth = None if given.reference is None else Turns.read(given.reference, sources)
+    truth = None if given.reference is None else Turns.read(given.reference, sources, note)
     if truth is None and diarizer.needs_reference:
         raise InputError(f"backend {given.backend} needs the true turns: give --reference")
     if truth is not None and not diarizer.needs_reference and given.report is None:
@@ -198,7 +201,7 @@ def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
     if not Path(vad).exists():
         names = ", ".join(DETECTORS)
         raise InputError(f"vad {vad}: not {names}, none, or an RTTM or ONNX file that is there")
-    return Turns.read(Path(vad), sources).speech
+    return Turns.read(Path(vad), sources, note).speech
 
 
 def _require_export(path: Path, out: str, sources: Sequence[str]) -> None:

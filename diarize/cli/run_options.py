@@ -92,7 +92,9 @@ class RunOptions:
         "vectors; larger: less overlap.",
         min=0.0,
     )
-    min_turn: float = seconds(0.2, "Shortest turn.")
+    min_turn: float = seconds(
+        0.2, "Shortest turn beside others; one that stands alone stays as it is."
+    )
     min_gap: float = seconds(0.3, "Shortest gap between a speaker's turns.")
     known: list[str] | None = option(
         None,

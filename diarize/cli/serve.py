@@ -36,7 +36,10 @@ def serve(
         36_000.0, "SECONDS", "Of one stream, at most; then it is settled.", min=1.0
     ),
     latency: float = seconds(
-        2.0, "From sound to line, at most, unless a client asks for another.", max=60.0
+        2.0,
+        "From sound to line, at most, unless a client asks for another.",
+        least=0.5,
+        max=60.0,
     ),
     refine: RefineOption = None,
     out: Path | None = option(

@@ -32,7 +32,11 @@ def simulate(
     conversations: int = count(1, "How many to make."),
     speakers: str = option("2-5", "MIN-MAX", "Speakers of one conversation, or one number."),
     seconds: float = option(
-        60.0, "SECONDS", "Length, about; without --turns, speech is never used twice.", min=5.0
+        60.0,
+        "SECONDS",
+        "Length, about; without --turns, speech is never used twice, and the end comes sooner.",
+        min=5.0,
+        max=86_400.0,
     ),
     overlap: float | None = option(
         None,

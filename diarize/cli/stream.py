@@ -65,8 +65,9 @@ def stream(
     microphone: bool = flag("--microphone", "Listen to the default microphone until Ctrl-C."),
     latency: float = seconds(
         2.0,
-        "From sound to line, at most; from 0.5 on, at low rates from more. Below 1.4 the network "
+        "From sound to line, at most; at low rates from more than 0.5 on. Below 1.4 the network "
         "hears less of what follows.",
+        least=0.5,
         max=60.0,
     ),
     format: str | None = option(

@@ -70,10 +70,9 @@ class SpeakerBounds:
         if n_speakers is not None and not (min_speakers or 1) <= n_speakers <= (
             max_speakers or n_speakers
         ):
-            raise ValueError(
-                f"n_speakers={n_speakers} contradicts min_speakers={min_speakers}, "
-                f"max_speakers={max_speakers}"
-            )
+            bounds = {"min_speakers": min_speakers, "max_speakers": max_speakers}
+            told = (f"{name}={value}" for name, value in bounds.items() if value is not None)
+            raise ValueError(f"n_speakers={n_speakers} contradicts {', '.join(told)}")
         if low > n_rows > 0:
             raise ValueError(f"{low} speakers asked for, but there are only {n_rows} rows")
         if max_set_size > 1:

@@ -167,6 +167,10 @@ class Session:
         else:
             self.tell(diarizer.settled[said:])
             self._tell_map()
+        if out is not None and isinstance(self.failure, InputError):
+            if not annotation:  # what is there already is worth more than nothing
+                return
+            self.note(f"{out}: holds what came before, {diarizer.seconds:.1f} s")
         if out is not None:
             from diarize.formats import FORMATS, written_format
             from diarize.formats.table import Beside

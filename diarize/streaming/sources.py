@@ -22,6 +22,8 @@ LOOK_EVERY = 0.1  # seconds after which whoever has to wait looks whether anybod
 LETTING_GO = 1.0  # seconds in which a source ends, unless it hangs in a read
 BLOCK_SECONDS = 0.05  # of a file that is played
 FAST_SECONDS = 5.0  # of one that is played as fast as may be
+HEADERS = {b"RIFF": "a WAV file", b"fLaC": "a FLAC file", b"OggS": "an Ogg file", b"ID3": "an MP3"}
+"""How files begin that are no raw samples."""
 
 
 _NOTHING = contextlib.nullcontext()
@@ -88,8 +90,14 @@ def standard_input(pcm: Pcm) -> Iterator[np.ndarray]:
     read = _reader()
 
     def blocks() -> Iterator[np.ndarray]:
-        while data := read(MOST_BYTES):
+        data = read(MOST_BYTES)
+        if kind := next((kind for head, kind in HEADERS.items() if data.startswith(head)), None):
+            raise InputError(
+                f"standard input: is {kind}, not raw samples; give its path, or decode it before"
+            )
+        while data:
             yield pcm.decode(data)
+            data = read(MOST_BYTES)
 
     return blocks()
 

@@ -58,9 +58,9 @@ def test_without_pyav_a_sentence_says_what_to_install(
 def test_damage_is_told_with_its_place() -> None:
     assert str(damaged("a.flac", 1.25, 60.0)) == (
         "a.flac: is damaged or cut off; it can be read up to 1.2 s of 60.0 s "
-        "(--end 1.2 takes what is there)"
+        "(`run --end 1.2` takes what is there)"
     )
-    assert "up to 60.0 s (--end 60.0 " in str(damaged("a.flac", 60.0, 60.02))
+    assert "up to 60.0 s (`run --end 60.0` " in str(damaged("a.flac", 60.0, 60.02))
     assert "up to 1.2 s of" in str(damaged("a.flac", 1.29, 60.0))  # not behind what is there
     assert str(damaged("a.flac", 0.01, 3.0)).endswith("nothing of its 3.0 s can be read")
 

@@ -93,7 +93,7 @@ def test_cut_off_files_are_refused(kind: str, share: float, tmp_path: Path) -> N
         read(path)
     told = re.fullmatch(
         rf"{path}: is damaged or cut off; it can be read up to (\d+\.\d) s of 10\.\d s "
-        r"\(--end (\d+\.\d) takes what is there\)",
+        r"\(`run --end (\d+\.\d)` takes what is there\)",
         str(error.value),
     )
     assert told is not None
@@ -117,7 +117,7 @@ def test_an_ogg_file_that_ends_within_a_page_is_refused(kind: str, tmp_path: Pat
         for _ in range(60):  # libvorbis does not survive much at a time
             file.write(sweep(1.0))
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(InputError, match=r"up to (2|3)\d\.\d s \(--end (2|3)\d\.\d takes"):
+    with pytest.raises(InputError, match=r"up to (2|3)\d\.\d s \(`run --end (2|3)\d\.\d` takes"):
         read(path)
     assert len(read(path, end=20.0)) == 20 * SAMPLE_RATE
 

@@ -34,6 +34,18 @@ def test_the_only_turns_are_those_of_the_only_recording(tmp_path: Path) -> None:
         Turns.read(path, ["other.wav"]).of("other")
 
 
+def test_another_name_is_told_and_a_channel_is_no_other_name(tmp_path: Path) -> None:
+    path, notes = tmp_path / "one.rttm", list[str]()
+    path.write_text(A)
+    for source in ("a.wav", "-", "other.wav"):
+        Turns.read(path, [source], notes.append)
+    assert notes == [f"{path}: speaks of a alone, which is taken for other"]
+    path.write_text(A.replace(" a ", " a_channel1 "))
+    turns = Turns.read(path, ["a.wav"], notes.append)
+    assert turns.find("a_channel1") is not None and turns.find("a_channel2") is None
+    assert len(notes) == 1
+
+
 def test_a_folder_of_turns(tmp_path: Path) -> None:
     for name, text in (("a", A), ("b", B), ("quiet", "")):
         (tmp_path / f"{name}.rttm").write_text(text)

@@ -26,7 +26,7 @@ def truncated(path: Path) -> None:
 BAD_RECORDINGS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing.wav": (lambda path: None, "no such file"),
     "text.wav": (lambda path: path.write_text("hello there\n"), "is text"),
-    "truncated.wav": (truncated, "up to 1.4 s of 3.0 s (--end 1.4 takes what is there)"),
+    "truncated.wav": (truncated, "up to 1.4 s of 3.0 s (`run --end 1.4` takes what is there)"),
 }
 
 

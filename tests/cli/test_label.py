@@ -96,12 +96,21 @@ def test_turns_of_any_format(cli: Cli, turns: Path, tmp_path: Path) -> None:
     assert "[ben]: Yes." in found.out
 
 
+def test_turns_of_another_time_are_told(cli: Cli, turns: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.srt").write_text(SRT)
+    assert "lines lie more" not in cli("label", tmp_path / "a.srt", "--turns", turns).err
+    (tmp_path / "a.srt").write_text(
+        SRT.replace("00:00:02", "00:10:02").replace("00:00:03", "00:10:03")
+    )
+    assert "1 lines lie more than 10 s" in cli("label", tmp_path / "a.srt", "--turns", turns).err
+
+
 def test_what_is_refused(cli: Cli, turns: Path, tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_text(SRT)
     (tmp_path / "a.ctm").write_text("a 1 0 1 so\nb 1 0 1 so\n")
     (tmp_path / "a.txt").write_text("so")
     cli("label", tmp_path / "a.txt", "--turns", turns).assert_refused("a transcript ends in .json")
-    cli("label", tmp_path / "a.ctm", "--turns", turns).assert_refused("no turns of a")
+    cli("label", tmp_path / "a.ctm", "--turns", turns).assert_refused(turns, "no turns of a")
     cli("label", tmp_path / "a.srt", "--turns", turns, "--format", "ctm").assert_refused(
         "CTM needs the times of the words"
     )

@@ -24,6 +24,17 @@ def test_it_draws_a_timeline(cli: Cli, rttm: str, tmp_path: Path) -> None:
     assert len(out.read_bytes()) > len(alone) > 1000
 
 
+def test_a_reference_of_another_name(cli: Cli, rttm: str, tmp_path: Path) -> None:
+    out, other = tmp_path / "talk.svg", tmp_path / "other.rttm"
+    text = Path(rttm).read_text()
+    other.write_text(text.replace(" conversation ", " other "))
+    drawn = cli("plot", "timeline", rttm, "--out", out, "--reference", other)
+    assert "one recording on either side: other is drawn as conversation" in drawn.err
+    other.write_text(other.read_text() + text.replace(" conversation ", " another "))
+    refused = cli("plot", "timeline", rttm, "--out", out, "--reference", other)
+    refused.assert_refused(other, "no turns of conversation")
+
+
 @pytest.mark.parametrize(
     ("file", "out", "reason"),
     [("missing.rttm", "a.svg", "missing.rttm"), (None, "a.bmp", "a.bmp"), (None, "no/a.svg", "no")],

@@ -74,6 +74,9 @@ def test_results_tell_what_is_known_beside_the_turns(run: Run, talk: Path, tmp_p
     assert run(talk, *options, *formats, "--out", out).status == 0
     assert "\nxmax = 12.000\n" in (out / "talk.TextGrid").read_text()  # as the file itself
     assert f'MEDIA_URL="{talk.absolute().as_uri()}"' in (out / "talk.eaf").read_text()
+    options_told = json.loads((out / "talk.json").read_text())["options"]
+    assert options_told.items() >= {"n_speakers": 40, "start": 0.5, "end": 7.0}.items()
+    assert not options_told.keys() & {"min_speakers", "switch"}
     (note,) = json.loads((out / "talk.json").read_text())["notes"]
     assert note.startswith("too short for 40 speakers")
 
@@ -83,7 +86,7 @@ def test_quiet(run: Run, write_tone: Callable[..., Path], tmp_path: Path) -> Non
     reference.write_text(TALK)
     options = ["--vad", "none", "--num-speakers", 9, "--reference", reference]
     loud, quiet = run(tone, *options), run(tone, *options, "--quiet")
-    assert loud.err.count("note: ") == 2 and "real-time factor" in loud.err
+    assert loud.err.count("note: ") == 3 and "real-time factor" in loud.err
     assert (quiet.out, quiet.err) == (loud.out, "")
     several = [tone, "missing.wav", "--vad", "none", "--out", tmp_path / "out", "-j", 2, "--quiet"]
     assert run(*several).err.splitlines() == [
@@ -165,6 +168,7 @@ def test_one_microphone_for_each_speaker(run: Run, talk: Path, tmp_path: Path) -
         assert (turn["end"] <= 6.2) == (turn["speaker"] == "CHANNEL_1")
     run(talk, *options).assert_refused(talk, "has one channel")
     run(path, *options, "--link-speakers").assert_refused("its speakers are its channels")
+    run(path, *options, "--num-speakers", 2).assert_refused("as many speakers as channels")
 
 
 def test_standard_input(run: Run, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

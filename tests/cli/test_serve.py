@@ -12,7 +12,7 @@ Cli = Callable[..., Any]
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--latency", "0.1"], "cannot be promised"),
+        (["--latency", "0.1"], "greater than or equal to 0.5"),
         (["--model", "nothing"], "no such model"),
         (["--refine", "2"], "--refine"),
         (["--clients", "0"], "--clients"),

@@ -82,7 +82,7 @@ def test_a_file_gives_what_its_samples_give(
 @pytest.mark.parametrize(
     ("arguments", "reasons"),
     [
-        (["--latency", "0.1"], ["cannot be promised"]),
+        (["--latency", "0.1"], ["--latency", "greater than or equal to 0.5"]),
         (["--sample-format", "s24"], ["s24", "not one of"]),
         (["--format", "xml"], ["xml", "not one of"]),
         (["--vad", "none"], ["vad none", "not one of network, silero"]),

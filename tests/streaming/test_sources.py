@@ -66,6 +66,16 @@ def test_what_goes_wrong_while_reading_is_told() -> None:
         Blocks(broken()).next(5.0)
 
 
+def test_a_file_is_no_raw_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(sys, "stdin", os.fdopen(reader))
+    os.write(writer, b"RIFF\0\0\0\0WAVE")
+    os.close(writer)
+    with pytest.raises(InputError, match="is a WAV file, not raw samples"):
+        next(standard_input(Pcm("s16", 1)))
+    sys.stdin.close()
+
+
 def test_standard_input_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     monkeypatch.setattr(sys, "stdin", os.fdopen(reader))
