@@ -62,6 +62,8 @@ def test_another_number_of_threads(tmp_path: Path, repo_root: Path) -> None:
             "diarize",
             "run",
             "egs/conversation.ogg",
+            "--end",
+            "60",
             "--out",
             str(out),
         ]
