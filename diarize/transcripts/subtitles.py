@@ -50,9 +50,10 @@ def vtt_transcript_text(transcript: Transcript) -> str:
     """
     cues = []
     for part, text, start, end in _parts(transcript):
-        markup = part.own.get("markup") or marked_up(text)
+        own = part.own if "markup" in part.own else {}
+        markup = own.get("markup") or marked_up(text)
         shown = spoken_vtt(part.speakers[0], markup) if part.speakers else markup
-        said = {key: part.own[key] for key in ("settings", "blocks", "name") if key in part.own}
+        said = {key: own[key] for key in ("settings", "blocks", "name") if key in own}
         cues.append(Cue(start, end, shown, **said))
     return write_vtt(cues)
 
