@@ -138,6 +138,8 @@ def probabilities(
     numbers = np.arange(len(each))
     told = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
     each = np.where(told, each, 0.0)
+    if not each.any():  # what is told is next to impossible: as many as were found
+        each[k] = 1.0
     each = np.where(each >= LEAST * each.sum(), each, 0.0)
     each /= each.sum()
     return {int(number): float(each[number]) for number in np.flatnonzero(each)}

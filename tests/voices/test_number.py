@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyannote.core import Annotation
 
@@ -38,6 +38,7 @@ def test_probabilities_sum_to_one(speakers: Doubts) -> None:
 
 
 @given(CHANCES, st.integers(1, 12), st.integers(0, 12))
+@example(doubted((0.0, 1.0)), 1, 0)  # who was found is two, and no more than one is told
 def test_bounds_bind(speakers: Doubts, low: int, more: int) -> None:
     found, high = len(speakers.names), low + more
     number = probabilities(speakers, low, high)
