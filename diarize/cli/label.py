@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.formats.turns import Turn
-    from diarize.transcripts import Passage
+    from diarize.transcripts import Transcript
 
 FAR = 10.0  # seconds
 
@@ -73,16 +74,15 @@ def label(
         found = label_transcripts(said, spoken)
     except InputError as problem:
         raise InputError(f"{turns}: {problem}") from None
-    far = sum(_is_far(passage, spoken) for one in said for passage in one.passages)
-    if far:
+    if far := _n_far(said, spoken):
         note(f"{turns}: {far} lines lie more than {FAR:g} s before or after all turns")
     put(transcripts_text(found, name), out)
 
 
-def _is_far(passage: Passage, spoken: Mapping[str, Sequence[Turn]]) -> bool:
-    """Whether a passage is heard long before or after anybody speaks, as of another recording."""
+def _n_far(said: Sequence[Transcript], spoken: Mapping[str, Sequence[Turn]]) -> int:
+    """How many passages are heard long before or after anybody speaks, as of another recording."""
     turns = [turn for own in spoken.values() for turn in own]
-    if not turns:
-        return True
-    begin, end = min(turn.start for turn in turns), max(turn.end for turn in turns)
-    return passage.end < begin - FAR or passage.start > end + FAR
+    begin = min((turn.start for turn in turns), default=math.inf) - FAR
+    end = max((turn.end for turn in turns), default=-math.inf) + FAR
+    passages = (passage for one in said for passage in one.passages)
+    return sum(passage.end < begin or passage.start > end for passage in passages)

@@ -64,7 +64,7 @@ def digits() -> Data:
 
 
 def idx(folder: Path) -> Data:
-    """The training images of MNIST or Fashion-MNIST; the first so many of them."""
+    """The training images of MNIST or Fashion-MNIST."""
     images, labels = read_idx_pair(folder, "train")
     return _images(images / 255, labels.astype(int), kernel=5, stride=2)
 
