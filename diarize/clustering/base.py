@@ -308,6 +308,10 @@ class SampledClusterer(Clusterer):
         """Fit these rows, at least one; what is known of them stands in the criterion."""
         raise NotImplementedError
 
+    def _most_rows(self) -> int | None:
+        """Rows that are fitted at most; None: all."""
+        return self.sample_size
+
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
         """Numbers of the rows that are fitted, sorted."""
         return np.sort(generator.choice(n, size, replace=False))
@@ -318,7 +322,8 @@ class SampledClusterer(Clusterer):
         n, p = rows.shape
         if n == 0:
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
-        size = n if self.sample_size is None else max(self.sample_size, bounds.low)
+        most = self._most_rows()
+        size = n if most is None else max(most, bounds.low)
         self._fitted = np.arange(n)
         criterion = Criterion.of(rows, getattr(self, "count_penalty", 1.0), self.scatter)
         if n <= size:

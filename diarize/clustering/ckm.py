@@ -5,6 +5,7 @@ What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from jaxtyping import Float64
 from diarize.clustering.alternation import Alternation, Plausible
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
+from diarize.clustering.composition import count_compositions
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
@@ -45,6 +47,12 @@ POLISH = 1e-4
 APART = 0.1
 """Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
 share of what is left to one. Nearer than that they cost something (`Plausible`)."""
+
+MANY = 500
+"""Compositions for which a fit takes many seconds, and so says what they are."""
+
+USUAL = 7
+"""Speakers up to whom the search goes where nobody says how many there are."""
 
 RUN_VALUES = 2**24
 """Values of centers held for the restarts that run at a time (128 MB)."""
@@ -92,6 +100,7 @@ class CKM(SampledClusterer):
         generator: np.random.Generator,
     ) -> Regions:
         k, start = bounds.low, None
+        self._tell_of_many(bounds)
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
         with one_blas_thread():
             plausible = self._plausible(rows, told=bounds.low == bounds.high)
@@ -115,6 +124,17 @@ class CKM(SampledClusterer):
             offsets=best.offsets[kept],
             centroids=best.centroids[0, used],
         )
+
+    def _tell_of_many(self, bounds: SpeakerBounds) -> None:
+        """Warn where sets are so many that they take long."""
+        k = bounds.low if bounds.low == bounds.high else max(bounds.low, min(bounds.high, USUAL))
+        n_compositions = count_compositions(k, self.max_set_size)
+        if n_compositions > MANY:
+            warnings.warn(
+                f"CKM composes sets of up to {self.max_set_size} of {k} speakers in "
+                f"{n_compositions} ways, which may take minutes; it is faster with smaller sets",
+                stacklevel=2,
+            )
 
     def _search(
         self,

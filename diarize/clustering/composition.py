@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from math import comb
+from math import comb, factorial
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
@@ -51,6 +51,17 @@ STEP32 = 5e-3
 def count_sets(n_speakers: int, max_set_size: int) -> int:
     """How many sets of 1 to `max_set_size` of k speakers there are."""
     return sum(comb(n_speakers, size) for size in range(1, min(max_set_size, n_speakers) + 1))
+
+
+def count_orders(set_size: int) -> int:
+    """In how many orders a set of so many is composed."""
+    return max(1, factorial(set_size) // 2)
+
+
+def count_compositions(n_speakers: int, max_set_size: int) -> int:
+    """How often g is asked for all sets of 1 to `max_set_size` of k speakers, orders included."""
+    sizes = range(1, min(max_set_size, n_speakers) + 1)
+    return sum(comb(n_speakers, size) * count_orders(size) for size in sizes)
 
 
 def most_speakers(high: int, max_set_size: int, most_sets: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from itertools import combinations
 
@@ -351,6 +352,18 @@ def test_the_order_of_the_rows_does_not_change_the_best_objective(make_world):
     assert np.array_equal(
         plain.sets_.subsumption()[np.ix_(order, order)], mixed.sets_.subsumption()
     )
+
+
+@pytest.mark.parametrize(("k", "size", "ways"), [(3, 3, None), (7, 4, 553)])
+def test_many_sets_are_told_of(k, size, ways):
+    rows = unit(np.random.default_rng(0).normal(size=(12, 3)))
+    model = CKM(n_speakers=k, max_set_size=size, compose=unit_mean, n_restarts=2, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows)
+    told = [str(one.message) for one in caught if "minutes" in str(one.message)]
+    expected = f"CKM composes sets of up to {size} of {k} speakers in {ways} ways"
+    assert [text.split(", ")[0] for text in told] == ([] if ways is None else [expected])
 
 
 def test_a_composition_that_is_undefined_attracts_nobody():

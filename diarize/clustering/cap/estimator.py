@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,13 +21,19 @@ from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.messages import Decision, Messages, pass_messages
 from diarize.clustering.cap.similarity import Similarity
 from diarize.clustering.checks import Rows, check_number, check_rows
-from diarize.clustering.composition import compose_sets
+from diarize.clustering.composition import compose_sets, count_orders
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets
 
 MIB = 2**20  # bytes
+
+LARGE = 4
+"""Sets of so many speakers and more are of fewer rows than `sample_size` says."""
+
+MOST_COMPOSITIONS = count_orders(3) * comb(150, 3)
+"""Compositions of such sets, all orders: as many as those of three of 150 rows."""
 
 JITTER = 1e-3
 """Preferences differ by up to this share, or rows that are alike would never agree on one."""
@@ -46,8 +53,9 @@ class CAP(SampledClusterer):
     messages are passed at the preference for which that number is best.
 
     Time and memory of the messages grow with the rows fitted to the power d + 1: `sample_size`
-    bounds them (CAP-subset): with sets of three 150 take half a minute, with sets of four
-    it should be 50.
+    bounds them (CAP-subset): with sets of three 150 take half a minute. With sets of four and more
+    fewer are fitted, such that there are no more compositions than of these 150: 44, 22, 14, or as
+    many as there are speakers.
 
     Args:
         preference: gamma, what an exemplar counts in the objective, at most 0: the lower, the
@@ -109,6 +117,14 @@ class CAP(SampledClusterer):
             check_number("preference", self.preference, -np.inf)
             if self.preference > 0:
                 raise ValueError(f"preference must be at most 0, got {self.preference!r}")
+
+    def _most_rows(self) -> int | None:
+        size, most = self.max_set_size, self.sample_size
+        if size < LARGE or most is None:
+            return most
+        while most > size and comb(most, size) * count_orders(size) > MOST_COMPOSITIONS:
+            most -= 1
+        return most
 
     def _cluster(
         self,

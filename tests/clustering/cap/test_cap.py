@@ -197,6 +197,13 @@ def test_the_rest_of_a_sample_goes_to_the_nearest_composition_in_use(make_world)
     assert adjusted_rand_score(world.truth.labels, model.labels_) > 0.95
 
 
+@pytest.mark.parametrize(("size", "most"), [(2, 150), (4, 44), (5, 22)])
+def test_of_fewer_rows_larger_sets_are_composed(make_world, size, most):
+    model = fit(make_world(n=160, k=3).rows, max_set_size=size, n_speakers=3)
+    assert model.sampled_ == most
+    check_feasible(model)
+
+
 def test_one_row_is_its_own_exemplar():
     model = fit(np.array([[0.6, 0.8]]), preference=-0.25)
     assert model.exemplars_.tolist() == [0]
