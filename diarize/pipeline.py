@@ -216,7 +216,7 @@ class Diarizer:
             hook("clustering", 1, 1)
         if not len(found.trellis.cells):
             notes.append("no speech found")
-        notes += notes_on(recording, embedded.speech, self._activity, self.cache)
+        notes += notes_on(recording, embedded.speech, self._activity, self.cache, embedded.counts)
         if corrections is not None:
             notes += told.notes(corrections, annotation)
         if estimator.sampled_ is not None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from diarize.activity.counts import INSTANT, VoiceCounts
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, SILENCE, chunk_levels
+from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.storage.cache import Cache, cache_key
 
@@ -22,6 +24,8 @@ BACKGROUND = 20.0  # dB under it
 # Of real conversations nine tenths of what lies above the background are taken for speech or more,
 # where the detector hears them.
 LITTLE = 0.5  # share of what is heard
+PROBABLE = 0.05  # of speech; less is taken for it by no threshold that anybody would give
+WORTH = 0.3  # share of what was not taken for speech, for which a lower threshold is worth a word
 
 
 def notes_on(
@@ -29,6 +33,7 @@ def notes_on(
     speech: Float64[np.ndarray, "m 2"],
     activity: Any,
     cache: Cache | None = None,
+    counts: VoiceCounts | None = None,
 ) -> list[str]:
     """What a person should know of what was not taken for speech, or cannot be heard at all.
 
@@ -37,6 +42,7 @@ def notes_on(
         speech: the regions that were found, seconds.
         activity: what found them; what is said depends on its `threshold`, if it has one.
         cache: where what is measured is kept; None: nowhere.
+        counts: how many were heard; None: nobody listened for that.
 
     Raises:
         InputError: the recording is damaged.
@@ -56,7 +62,10 @@ def notes_on(
     if threshold is None or seconds >= LITTLE * recording.duration:
         return []
     measured = kept("levels", lambda sound: chunk_levels(sound.blocks(BLOCK_SECONDS)))
-    note = note_on_speech(measured, recording.start, speech, threshold)
+    probable = math.inf
+    if isinstance(activity, SpeechByCounts) and counts is not None:
+        probable = float((counts.probabilities[:, 0] < 1 - PROBABLE).sum()) * INSTANT
+    note = note_on_speech(measured, recording.start, speech, threshold, probable)
     return [] if note is None else [note]
 
 
@@ -94,10 +103,12 @@ def note_on_speech(
     begin: float,
     speech: Float64[np.ndarray, "m 2"],
     threshold: float,
+    probable: float = math.inf,
 ) -> str | None:
     """Say that little of what is heard was taken for speech; None: enough was.
 
-    `measured` are the levels of every 32 ms from `begin` on, dBFS.
+    `measured` are the levels of every 32 ms from `begin` on, dBFS; `probable`, how many seconds the
+    lowest threshold would take.
     """
     if not len(measured) or measured.max() <= SILENCE:
         return "it is silent throughout"
@@ -111,8 +122,10 @@ def note_on_speech(
     found = float((speech[:, 1] - speech[:, 0]).sum())
     if found >= LITTLE * sound:
         return None
+    rest = f"a --vad-threshold below {threshold:g} takes more"
+    if probable - found < WORTH * (sound - found):
+        rest = "the rest is like no speech, or like music"
     return (
         f"of {sound:.1f} s in which sound is heard (loud parts at {loud:.0f} dBFS), {found:.1f} s "
-        f"were taken for speech; a --vad-threshold below {threshold:g} takes more, "
-        "--vad none takes all"
+        f"were taken for speech; {rest}, --vad none takes all"
     )

@@ -8,6 +8,7 @@ import pytest
 import soundfile
 
 from diarize.activity import NetworkActivity, SileroActivity, whole
+from diarize.activity.counts import VoiceCounts
 from diarize.activity.notes import channel_powers, note_on_channels, note_on_speech, notes_on
 from diarize.audio import Recording, open_recording
 from diarize.storage.cache import Cache
@@ -83,6 +84,21 @@ def test_little_speech_is_told_with_what_was_heard() -> None:
     later = recording(sound, start=10.0)
     assert notes_on(later, np.array([[12.0, 13.1]]), SileroActivity()) == []
     assert "of 2.0 s in which sound is heard" in told(later, np.array([[12.0, 12.1]]))
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (0.3, "a --vad-threshold below 0.6 takes more"),
+        (0.01, "the rest is like no speech, or like music"),
+    ],
+)
+def test_a_threshold_is_named_only_where_it_helps(probability: float, said: str) -> None:
+    sound = recording(noise(10.0, -40.0))
+    counts = VoiceCounts(0.0, np.tile(np.float32([1 - probability, probability, 0, 0]), (500, 1)))
+    (note,) = notes_on(sound, NOTHING, NetworkActivity(), counts=counts)
+    assert said in note
+    assert note.endswith(", --vad none takes all")
 
 
 def test_silence_is_told() -> None:
