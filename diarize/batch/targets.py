@@ -57,9 +57,10 @@ class Targets:
 
         Raises:
             InputError: an unknown format, an ending that no format has, two recordings of one name,
-                a place that cannot be written, or a file that is one of the recordings.
+                a place that cannot be written or that is not one for so many, or a file that is one
+                of the recordings.
         """
-        from diarize.formats import require_format, written_format
+        from diarize.formats import FORMATS, require_format, written_format
         from diarize.storage.files import refuse_recording, require_folder, require_writable
 
         for name in formats or ():
@@ -83,6 +84,8 @@ class Targets:
         if out == "-":
             if len(told) > 1:
                 raise InputError("several formats need --out FOLDER")
+            if several and not FORMATS[told[0]].named:
+                raise InputError(f"several recordings as {told[0]} need --out FOLDER")
             return cls(None, None, told, clips, several, page, pages)
         path = Path(out)
         if several or len(told) > 1 or _is_folder(out):

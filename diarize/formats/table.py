@@ -55,11 +55,13 @@ class Format:
         write: text of an annotation, the options of the run, the confidence of segments and tracks,
             if it is known, and what is known beside them (`Beside`), if anything is.
         read: the turns of a file, by recording; None: it does not say who speaks.
+        named: whether it says of which recording turns are, so that several may follow each other.
     """
 
     suffix: str
     write: Callable[..., str]
     read: Callable[[Source], dict[str, list[Turn]]] | None
+    named: bool = True
 
 
 def _json(
@@ -99,11 +101,11 @@ FORMATS: dict[str, Format] = {
     "json": Format("json", _json, read_json),
     "csv": Format("csv", lambda found, _, sure, *__: csv_text(found, sure), read_csv),
     "tsv": Format("tsv", lambda found, _, sure, *__: tsv_text(found, sure), read_tsv),
-    "textgrid": Format("TextGrid", _textgrid, read_textgrid),
-    "eaf": Format("eaf", _eaf, read_eaf),
-    "audacity": Format("txt", lambda found, *_: audacity_text(found), read_audacity),
-    "srt": Format("srt", lambda found, *_: srt_text(found), read_srt),
-    "vtt": Format("vtt", lambda found, *_: vtt_text(found), read_vtt),
+    "textgrid": Format("TextGrid", _textgrid, read_textgrid, named=False),
+    "eaf": Format("eaf", _eaf, read_eaf, named=False),
+    "audacity": Format("txt", lambda found, *_: audacity_text(found), read_audacity, named=False),
+    "srt": Format("srt", lambda found, *_: srt_text(found), read_srt, named=False),
+    "vtt": Format("vtt", lambda found, *_: vtt_text(found), read_vtt, named=False),
     "uem": Format("uem", lambda found, *_: _regions(found), None),
 }
 """Every format by its name."""

@@ -77,6 +77,15 @@ def test_several_formats_need_a_folder(tmp_path: Path) -> None:
         resolve("-", formats=["json", "rttm"])
 
 
+def test_several_recordings_follow_each_other_only_where_turns_name_them() -> None:
+    for name in ("rttm", "json", "csv", "tsv", "uem"):
+        assert resolve("-", formats=[name], several=True).printed
+    for name in ("textgrid", "eaf", "audacity", "srt", "vtt"):
+        assert resolve("-", formats=[name]).printed
+        with pytest.raises(InputError, match=f"^several recordings as {name} need --out FOLDER$"):
+            resolve("-", formats=[name], several=True)
+
+
 def test_an_older_result_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "x.rttm").write_text("old\n")
     resolve(tmp_path / "x.rttm").write("talk", {"rttm": "new\n"})
