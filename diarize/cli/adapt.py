@@ -15,7 +15,8 @@ def adapt(
     recordings: list[str] = argument(
         ...,
         "RECORDINGS...",
-        "Of the kind that is to be diarized: ten minutes or more, two speakers or more.",
+        "Of the kind that is to be diarized, files, folders or lists of them: ten minutes or more, "
+        "two speakers or more.",
     ),
     out: Path = option(..., "MODEL.safetensors", "Where the adapted model goes."),
     backend: str = option("ckm", "NAME", "Clustering of the first pass; see `diarize backends`."),
@@ -28,16 +29,22 @@ def adapt(
     Says on standard error what is expected to be gained.
     """
     from diarize.audio import open_recording
+    from diarize.batch.jobs import find_jobs
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
     from diarize.embedding import save_model
+    from diarize.errors import InputError
     from diarize.pipeline import Diarizer
     from diarize.storage.files import refuse_recording, require_writable
     from diarize.training.adaptation import adapt as adapt_model
 
     require_writable(out)
-    refuse_recording(out, recordings, "the model")
-    opened = [open_recording(path) for path in recordings]
+    jobs = find_jobs(recordings)
+    for job in jobs:
+        if job.problem:
+            raise InputError(job.problem)
+    refuse_recording(out, [job.source for job in jobs], "the model")
+    opened = [open_recording(job.source) for job in jobs]
     diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
     with progress() as hook:
         found = adapt_model(opened, diarizer, hook)

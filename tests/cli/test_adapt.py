@@ -90,6 +90,20 @@ def test_an_alignment_that_does_not_help_is_told_so(
     )
 
 
+def test_a_folder_stands_for_its_recordings(
+    cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    (folder / "talk.wav").hardlink_to(talk)
+    out = tmp_path / "mine.safetensors"
+    assert "of 2 speakers, 0.1 minutes" in adapt(cli, folder, tiny_weights, out).err
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    adapt(cli, empty, tiny_weights, out).assert_refused("without recordings")
+    adapt(cli, empty, tiny_weights, out, talk).assert_refused("without recordings")
+
+
 def test_what_cannot_be_used_is_refused(
     cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path
 ) -> None:
