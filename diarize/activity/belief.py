@@ -1,8 +1,8 @@
-"""Speech that nobody is sure of: tones, instruments and machines, which the network takes for it.
+"""What is heard and is no voice: tones, instruments and machines, which sound like vowels.
 
-Silero-vad has heard far more of them and says next to nothing there, but says little of far and
-quiet speech as well, of which the network is sure. So the mean of what both say counts, over the
-speech that is heard around: where it is low, nobody speaks.
+The network says of each instant, beside how many speak, how surely it is a voice that is heard. For
+a moment a flute may pass for one; over seconds none does. So the mean counts, over what is heard
+around: where it is low, nobody speaks.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from scipy.signal import lfilter
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 
-LEAST = 0.51  # mean probability, by the network and by silero-vad, of what is believed
-MEMORY = 10.0  # seconds of speech after which its weight has fallen to 1 / e
+LEAST = -1.0  # mean log-odds, of what is believed
+SUREST = 6.0  # log-odds beyond which no instant counts for more
+MEMORY = 10.0  # seconds of what is heard after which its weight has fallen to 1 / e
 HEARD = 0.5  # probability from which on the network hears speech
-# A stream has not heard what follows: to begin with it believes in half a second of speech.
-CREDIT, CREDIT_SECONDS = 0.55, 0.5
+# A stream has not heard what follows: to begin with it believes in half a second of a voice.
+CREDIT, CREDIT_SECONDS = 1.0, 0.5
 
 Counts = Float32[np.ndarray, "n 4"]
-Said = Float32[np.ndarray, "n"]
+Voiced = Float32[np.ndarray, "n"]
 
 
-def believed(counts: Counts, said: Said) -> Counts:
-    """Let nobody speak where neither is sure, from what is heard before and after.
+def believed(counts: Counts, voiced: Voiced) -> Counts:
+    """Let nobody speak where it is no voice, by what is heard before and after.
 
     Args:
         counts: probabilities of none, one, two, three or more voices, every 20 ms.
-        said: probabilities of speech by silero-vad, in the same instants.
+        voiced: log-odds that what is heard is a voice, in the same instants.
     """
-    on, sure = _heard(counts, said)
+    on, sure = _heard(counts, voiced)
     if not len(sure):
         return counts
     both = np.stack([sure, np.ones(len(sure))])
@@ -49,9 +50,9 @@ class Belief:
     def __init__(self) -> None:
         self._state = np.array([CREDIT, 1.0]) * CREDIT_SECONDS / INSTANT
 
-    def __call__(self, counts: Counts, said: Said) -> Counts:
+    def __call__(self, counts: Counts, voiced: Voiced) -> Counts:
         """Take in the instants that follow those of the last call."""
-        on, sure = _heard(counts, said)
+        on, sure = _heard(counts, voiced)
         if not len(sure):
             return counts
         (total, weight), self._state = _leaking(np.stack([sure, np.ones(len(sure))]), self._state)
@@ -59,12 +60,11 @@ class Belief:
 
 
 def _heard(
-    counts: Counts, said: Said
+    counts: Counts, voiced: Voiced
 ) -> tuple[Bool[np.ndarray, "n"], Float64[np.ndarray, "heard"]]:
-    """In which instants speech is heard, and the mean of what both say there."""
-    speech = 1 - counts[:, 0]
-    on = speech >= HEARD
-    return on, (speech[on] + said[on]).astype(np.float64) / 2
+    """In which instants speech is heard, and how surely it is a voice there."""
+    on = 1 - counts[:, 0] >= HEARD
+    return on, np.clip(voiced[on].astype(np.float64), -SUREST, SUREST)
 
 
 def _leaking(

@@ -2,7 +2,8 @@
 
 The spectra of two instants of 20 ms (`diarize/activity/spectra.py`), as they are and as they stand
 out of the seconds around, and silero-vad's word on the same 40 ms pass through a linear layer and
-three bidirectional LSTM layers; each step answers for both instants.
+three bidirectional LSTM layers; each step answers for both instants, and says how surely it is a
+voice that is heard, and no instrument.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ class VoiceCounter(nn.Module):
             config.width, config.hidden, config.layers, batch_first=True, bidirectional=True
         )
         self.leave = nn.Linear(2 * config.hidden, config.stack * (MOST + 1))
+        self.voice = nn.Linear(2 * config.hidden, 1)  # fitted last; until then it says nothing
+        nn.init.zeros_(self.voice.weight)
+        nn.init.zeros_(self.voice.bias)
 
     def forward(
         self, spectra: Float[Tensor, "b instants bands"], hints: Float[Tensor, "b steps hints"]
@@ -62,12 +66,26 @@ class VoiceCounter(nn.Module):
         Returns:
             Unnormalised log-probabilities.
         """
+        return self.count(self.hear(spectra, hints))
+
+    def count(self, heard: Float[Tensor, "b steps twice"]) -> Float[Tensor, "b instants 4"]:
+        """The same from what the LSTM made of them."""
+        return self.leave(heard).reshape(len(heard), -1, MOST + 1)
+
+    def voiced(self, heard: Float[Tensor, "b steps twice"]) -> Float[Tensor, "b steps"]:
+        """Log-odds that what is heard is a voice, and no instrument or machine; if anything is."""
+        return self.voice(heard)[..., 0]
+
+    def hear(
+        self, spectra: Float[Tensor, "b instants bands"], hints: Float[Tensor, "b steps hints"]
+    ) -> Float[Tensor, "b steps twice"]:
+        """What the LSTM makes of spectra and hints, of which all answers are made."""
         steps = hints.shape[1]
         seen = (spectra - self.mean) / self.deviation  # (b, instants, bands)
         both = (x.reshape(len(x), steps, -1) for x in (seen, standing_out(seen)))
         entered = self.norm(torch.relu(self.enter(torch.cat([*both, hints], dim=2))))
         heard, _ = self.lstm(entered)  # (b, steps, 2 * hidden)
-        return self.leave(heard).reshape(len(seen), -1, MOST + 1)
+        return heard
 
 
 def standing_out(seen: Float[Tensor, "b instants bands"]) -> Float[Tensor, "b instants bands"]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float32
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from diarize.activity.counter import MOST, VoiceCounter
 from diarize.activity.level import CHUNK
@@ -72,17 +72,18 @@ class SlidingCounter:
 
     def push(
         self, spectra: Float32[np.ndarray, "n 256"], speech: Float32[np.ndarray, "chunks"]
-    ) -> Float32[np.ndarray, "answers 4"]:
+    ) -> Float32[np.ndarray, "answers 5"]:
         """Take in spectra and silero-vad's probabilities that follow the last ones.
 
         Returns:
-            Logarithms of the probabilities of none, one, two, three or more voices.
+            Logarithms of the probabilities of none, one, two, three or more voices, and the
+            log-odds that it is a voice that is heard.
         """
         self._spectra = np.concatenate([self._spectra, spectra])
         self._speech = np.concatenate([self._speech, speech])
         return self._answer(self._rows)
 
-    def finish(self) -> Float32[np.ndarray, "answers 4"]:
+    def finish(self) -> Float32[np.ndarray, "answers 5"]:
         """There is no more sound: answer what is left."""
         stack = self._counter.config.stack
         if missing := -len(self._spectra) % stack:
@@ -99,12 +100,12 @@ class SlidingCounter:
         """Steps whose spectra have come."""
         return self._first + len(self._spectra) // self._counter.config.stack
 
-    def _answer(self, least: int) -> Float32[np.ndarray, "answers 4"]:
+    def _answer(self, least: int) -> Float32[np.ndarray, "answers 5"]:
         """Answer whole spans, at least so many at a time."""
         known = min(self._end(), self._spoken + len(self._speech) * CHUNK // STEP_SAMPLES)
         span = self._span or max(1, known - self._after - self._answered)
         ready = (known - self._after - self._answered) // span
-        found = [np.zeros((0, MOST + 1), np.float32)]
+        found = [np.zeros((0, MOST + 2), np.float32)]
         while ready >= least:
             begins = [self._answered + i * span for i in range(min(ready, self._rows))]
             found.append(self._hear([(begin, begin + span) for begin in begins], known))
@@ -113,7 +114,7 @@ class SlidingCounter:
         self._forget()
         return np.concatenate(found)
 
-    def _hear(self, spans: list[tuple[int, int]], known: int) -> Float32[np.ndarray, "answers 4"]:
+    def _hear(self, spans: list[tuple[int, int]], known: int) -> Float32[np.ndarray, "answers 5"]:
         answers = []
         heard = [(max(0, a - self._before), min(known, b + self._after)) for a, b in spans]
         lengths = {b - a for a, b in heard}
@@ -127,16 +128,20 @@ class SlidingCounter:
         return np.concatenate([row for _, row in sorted(answers, key=lambda pair: pair[0])])
 
     @torch.inference_mode()
-    def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 4"]:
+    def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 5"]:
         stack = self._counter.config.stack
         first = self._first
         spectra = np.stack(
             [self._spectra[(a - first) * stack : (b - first) * stack] for a, b in stretches]
         )
         hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
-        device = self._counter.mean.device
+        counter = self._counter
+        device = counter.mean.device
         seen = torch.from_numpy(spectra).to(device), torch.from_numpy(hints).to(device)
-        return self._counter(*seen).log_softmax(dim=-1).cpu().numpy()
+        heard = counter.hear(*seen)
+        voiced = counter.voiced(heard).repeat_interleave(stack, dim=1)[..., None]
+        answers = torch.cat([counter.count(heard).log_softmax(dim=-1), voiced], dim=-1)
+        return answers.cpu().numpy()
 
     def _forget(self) -> None:
         """Let go of what no further answer hears."""
@@ -152,7 +157,7 @@ class Answer(NamedTuple):
     """What is heard in instants of 20 ms that follow those of the last answer."""
 
     counts: Float32[np.ndarray, "n 4"]  # probabilities of none, one, two, three or more voices
-    said: Float32[np.ndarray, "n"]  # probability of speech by silero-vad alone
+    voiced: Float32[np.ndarray, "n"]  # log-odds that what is heard is a voice, if anything is
 
 
 class Sound(NamedTuple):
@@ -191,9 +196,10 @@ class Answers:
         heard = self._sliding.push(spectra, np.zeros(0, np.float32))
         return self._shared(np.concatenate([heard, self._sliding.finish()]))
 
-    def _shared(self, logits: Float32[np.ndarray, "answers 4"]) -> Answer:
+    def _shared(self, answers: Float32[np.ndarray, "answers 5"]) -> Answer:
+        logits, voiced = answers[:, :-1], answers[:, -1]
         if not len(logits):
-            return Answer(logits, np.zeros(0, np.float32))
+            return Answer(logits, voiced)
         hints = hints_of(self._said, self._answered - self._first, len(logits) // 2)  # (steps, 2)
         odds = hints.reshape(-1) * ODDS_SCALE
         logits[:, 0] -= self._share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
@@ -204,7 +210,7 @@ class Answers:
         some = logsumexp(logits[:, 1:], axis=1, keepdims=True)
         logits[:, 2:] += math.log(SEVERAL)
         logits[:, 1:] += some - logsumexp(logits[:, 1:], axis=1, keepdims=True)
-        return Answer(softmax(logits, axis=1), expit(odds))
+        return Answer(softmax(logits, axis=1), voiced)
 
 
 class Ears:

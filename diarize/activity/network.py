@@ -85,8 +85,8 @@ class NetworkActivity(SpeechByCounts):
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
         parts += ears.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
-        counts, said = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
-        return self.heard(recording.start, believed(counts, said), seconds)
+        counts, voiced = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
+        return self.heard(recording.start, believed(counts, voiced), seconds)
 
 
 def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
@@ -115,7 +115,8 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
         raise InputError(f"{path}: not an activity network (no configuration in it)")
     try:
         counter = VoiceCounter(CounterConfig(**json.loads(header[CONFIG])))
-        counter.load_state_dict(tensors)
+        # Older weights do not say what is a voice.
+        counter.load_state_dict(counter.voice.state_dict(prefix="voice.") | tensors)
     except (RuntimeError, TypeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
         raise InputError(f"{path}: weights that do not fit the network ({reason})") from None

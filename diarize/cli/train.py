@@ -203,7 +203,9 @@ def activity(
         None, "DIR", "Recordings that the teacher alone labels; may repeat.", show_default="none"
     ),
     start: Path | None = option(None, "FILE", "Weights to begin with.", show_default="drawn ones"),
-    steps: int = count(4_500, "Steps in all."),
+    steps: int = option(
+        4_500, "N", "Steps in all; 0: of --start only what is a voice is learned anew.", min=0
+    ),
     every: int = count(100, "Steps between two checkpoints."),
     workers: int = option(1, "N", "Processes that render replayed talk.", min=0),
     until: int | None = UNTIL,
@@ -219,6 +221,8 @@ def activity(
 
     if bool(dev_split) != bool(dev_turns):
         raise InputError("--dev-split and --dev-turns go together")
+    if not steps and start is None:
+        raise InputError("--steps 0 needs --start, weights that have learned all else")
     require_folder(out)
     recipe = ActivityRecipe(
         speech=speech,

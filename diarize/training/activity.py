@@ -27,6 +27,7 @@ from diarize.training.chunks import Shard, ShardFolder, Shards, Source, render_s
 from diarize.training.counting import CounterLoop, CounterTrainer, as_batch, draw_batch, judge
 from diarize.training.counting_teacher import load_teacher
 from diarize.training.steps import Report, take_steps
+from diarize.training.voicing import fit_voice
 
 SPEEDS = (1.0, 0.92, 1.09)  # at which voices are heard whose pauses are short
 PAUSE = 1.2  # seconds of silence that are kept where a voice is heard with its own pauses
@@ -73,6 +74,7 @@ def train_activity(
 ) -> Path:
     """Train, or go on with a training that was interrupted; as `train_embedding`, alone.
 
+    At the end is learned what is a voice; with no steps at all nothing else is, of `start`.
     Voices, shards, checkpoint and the finished `activity.safetensors` go into the folder; `workers`
     render shards, 0 renders them here. Also weights that stop before the last step are written.
     """
@@ -104,7 +106,7 @@ def train_activity(
     source = Source(replay, recorded, teacher)
     kept = ShardFolder(source, folder / "shards", recipe.loop.chunks, recipe.loop.seconds)
     kept.folder.mkdir(exist_ok=True)
-    shards = Shards(kept, recipe.loop.shards_at(last - 1), workers)
+    shards = Shards(kept, recipe.loop.shards_at(last - 1) if last else 0, workers)
     trainer = _begin(recipe, start, shards, folder / "checkpoint.safetensors", device)
     batches = (
         (step, draw_batch(shards, step, recipe.loop, trainer.model.config, recipe.seed))
@@ -121,7 +123,9 @@ def train_activity(
         report=report,
     )
     weights = folder / "activity.safetensors"
-    save_counter(trainer.finished(), weights)
+    counter = trainer.finished().cpu()
+    fit_voice(counter, replay, recipe.loop.music, recipe.loop.seconds, hook)
+    save_counter(counter, weights)
     return weights
 
 

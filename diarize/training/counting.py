@@ -37,6 +37,7 @@ class CounterLoop:
         average: decay of the averaged weights.
         unhinted: share of chunks for which silero-vad says nothing.
         every: steps between two checkpoints.
+        music: chunks of music, and as many of talk, from which is learned what is a voice.
         clip: largest norm of the gradient.
     """
 
@@ -51,6 +52,7 @@ class CounterLoop:
     average: float = 0.998
     unhinted: float = 0.1
     every: int = 100
+    music: int = 640
     clip: float = 1.0
 
     def shards_at(self, step: int) -> int:

@@ -7,7 +7,8 @@ A folder holds recordings with an RTTM file of the same name beside each. `heard
 network and silero-vad hear: of speech, of overlap, of how many speak. silero-vad has the threshold
 that is best for each folder; the network has its own. `whole` prints the diarization error rate of
 the whole pipeline with either (no collar, overlap scored). `sure`, which needs no truth, prints for
-each recording how probable speech is, on average, where it is found. --weights: a trained network,
+each recording the seconds in which the network hears speech, those that are left where it is
+doubted, and how surely a voice is heard in the former. --weights: a trained network,
 in place of the one that ships. --real: recordings of people whom no f has heard, so that `whole`
 takes the one that ships.
 """
@@ -28,12 +29,14 @@ from steps.trained import MODEL
 
 from diarize import Diarizer
 from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
+from diarize.activity.belief import HEARD, SUREST, believed
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
-from diarize.activity.level import CHUNK, as_chunks
-from diarize.activity.network import DEFAULT_COUNTER
+from diarize.activity.ears import Context, Ears
+from diarize.activity.level import as_chunks
+from diarize.activity.network import CONTEXT, DEFAULT_COUNTER, SPAN, load_counter
 from diarize.activity.silero import SileroNetwork
-from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.audio import open_recording
 from diarize.errors import InputError
 from diarize.formats.rttm import load_annotations
 from diarize.mixing.speech import audio_files
@@ -168,28 +171,23 @@ def of_whole(
 
 
 def of_sure(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
-    """Seconds found in each recording, and how sure the network and silero-vad are of them."""
-    network, silero = NetworkActivity(model=weights), SileroNetwork()
+    """Seconds heard in each recording, how surely as a voice's, and what is left of them."""
+    counter = load_counter(weights)
     for path in (path for folder in folders for path in audio_files(folder)):
         recording = open_recording(path)
-        heard, gain = network(recording), np.float32(measure_gain(recording))
-        assert heard.counts is not None
-        sound = np.concatenate(list(recording.blocks())) * gain
-        sure = {
-            "network": (INSTANT, 1 - heard.counts.probabilities[:, 0]),
-            "silero-vad": (CHUNK / SAMPLE_RATE, silero(as_chunks(sound))),
-        }
-        seconds = float(np.diff(heard.regions).sum())
-        for name, (step, probable) in sure.items():
-            middles = (np.arange(len(probable)) + 0.5) * step  # (n,)
-            begun, ended = (np.searchsorted(edges, middles, "right") for edges in heard.regions.T)
-            inside = probable[begun > ended]
-            mean = f"{inside.mean():.2f}" if len(inside) else ""
-            yield [path.stem, name, f"{seconds:.1f} of {recording.duration:.0f}", mean]
+        chunks = as_chunks(np.concatenate(list(recording.blocks())))
+        ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT))
+        answers = ears.push(chunks * np.float32(measure_gain(recording))) + ears.finish()
+        counts, voiced = (np.concatenate(part) for part in zip(*answers, strict=True))
+        on = 1 - counts[:, 0] >= HEARD
+        left = 1 - believed(counts, voiced)[:, 0] >= HEARD
+        seconds = [f"{INSTANT * part.sum():.1f}" for part in (on, left)]
+        mean = f"{voiced[on].clip(-SUREST, SUREST).mean():.2f}" if on.any() else ""
+        yield [path.stem, "network", *seconds, mean]
 
 
 TABLES = {
-    "sure": (("seconds of speech", "mean probability there"), of_sure),
+    "sure": (("seconds heard", "left", "mean log-odds of a voice"), of_sure),
     "heard": (("missed + false speech", "overlap: P, R, AP", "count error"), of_heard),
     "whole": (("DER", "missed", "false alarm", "confusion", "count error"), of_whole),
 }

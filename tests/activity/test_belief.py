@@ -1,4 +1,4 @@
-"""What nobody is sure of is no speech: tones, instruments, machines."""
+"""What is no voice is no speech: tones, instruments, machines."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import soundfile as sf
 
 from diarize import Diarizer, StreamingDiarizer
 from diarize.activity import NetworkActivity
-from diarize.activity.belief import LEAST, Belief, believed
+from diarize.activity.belief import LEAST, SUREST, Belief, believed
 from diarize.audio import SAMPLE_RATE, open_recording
 
 SECONDS = 20
@@ -35,37 +35,38 @@ def music(kind: str) -> np.ndarray:
     return 0.3 * np.concatenate(notes)
 
 
-class TestBelieved:
-    def test_what_both_or_one_of_them_is_sure_of_is_believed(self) -> None:
-        for network, silero in ((0.9, 0.9), (0.95, 0.1), (0.6, 0.6)):
-            counts = counts_of(np.full(500, network))
-            found = believed(counts, np.full(500, silero, np.float32))
-            np.testing.assert_array_equal(found, counts)
+def sure(value: float, n: int) -> np.ndarray:
+    return np.full(n, value, np.float32)
 
-    def test_what_neither_is_sure_of_is_nobody(self) -> None:
-        found = believed(counts_of(np.full(500, 0.7)), np.full(500, 0.01, np.float32))
+
+class TestBelieved:
+    def test_a_voice_is_believed_however_weak(self) -> None:
+        for network, voiced in ((0.9, 4.0), (0.55, 0.1), (0.95, LEAST)):
+            counts = counts_of(np.full(500, network))
+            np.testing.assert_array_equal(believed(counts, sure(voiced, 500)), counts)
+
+    def test_what_is_no_voice_is_nobody(self) -> None:
+        found = believed(counts_of(np.full(500, 0.99)), sure(LEAST - 0.01, 500))
         np.testing.assert_array_equal(found, counts_of(np.zeros(500)))
 
-    def test_weak_speech_is_believed_among_sure_speech(self) -> None:
-        speech = np.full(1000, 0.95)
-        speech[400:430] = 0.6
-        counts = counts_of(speech)
-        said = np.where(speech > 0.9, 0.9, 0.0).astype(np.float32)
-        np.testing.assert_array_equal(believed(counts, said), counts)
+    def test_a_moment_of_doubt_is_believed_among_voices(self) -> None:
+        counts = counts_of(np.full(1000, 0.95))
+        voiced = sure(3.0, 1000)
+        voiced[400:430] = -20.0
+        np.testing.assert_array_equal(believed(counts, voiced), counts)
 
     def test_what_is_no_speech_anyhow_stays_as_it_is(self) -> None:
         counts = counts_of(np.full(100, 0.4))
-        np.testing.assert_array_equal(believed(counts, np.zeros(100, np.float32)), counts)
-        assert believed(counts[:0], np.zeros(0, np.float32)).shape == (0, 4)
+        np.testing.assert_array_equal(believed(counts, sure(-5.0, 100)), counts)
+        assert believed(counts[:0], sure(0.0, 0)).shape == (0, 4)
 
     def test_a_mean_weighted_by_hand(self) -> None:
         # Three seconds of doubt, each instant of which hears all others with its weight.
-        sure = np.linspace(0.4, 0.62, 150)
-        counts, said = counts_of(np.full(150, 0.6)), (2 * sure - 0.6).astype(np.float32)
+        voiced = np.linspace(-9, 7, 150).astype(np.float32)
         i = np.arange(150)
         weights = np.exp(-0.02 / 10.0 * np.abs(i[:, None] - i))
-        mean = weights @ ((1 - counts[:, 0] + said) / 2) / weights.sum(axis=1)
-        found = believed(counts, said)
+        mean = weights @ np.clip(voiced, -SUREST, SUREST) / weights.sum(axis=1)
+        found = believed(counts_of(np.full(150, 0.6)), voiced)
         assert 10 < (mean < LEAST).sum() < 140
         np.testing.assert_array_equal(found[:, 0] == 1, mean < LEAST)
 
@@ -74,16 +75,16 @@ class TestBelief:
     def test_the_sizes_of_the_pieces_change_nothing(self) -> None:
         generator = np.random.default_rng(1)
         counts = counts_of(generator.uniform(0.3, 0.9, 600))
-        said = generator.uniform(0, 0.25, 600).astype(np.float32)
+        voiced = generator.uniform(-4.0, 2.6, 600).astype(np.float32)
         whole, pieces = Belief(), Belief()
-        found = [pieces(counts[a : a + 7], said[a : a + 7]) for a in range(0, 600, 7)]
-        expected = whole(counts, said)
+        found = [pieces(counts[a : a + 7], voiced[a : a + 7]) for a in range(0, 600, 7)]
+        expected = whole(counts, voiced)
         assert 0 < (expected[:, 0] == 1).sum() < 600
         np.testing.assert_array_equal(np.concatenate(found), expected)
 
     def test_it_begins_with_credit_that_is_soon_spent(self) -> None:
-        counts, said = counts_of(np.full(500, 0.7)), np.zeros(500, np.float32)
-        nobody = Belief()(counts, said)[:, 0] == 1
+        counts, voiced = counts_of(np.full(500, 0.7)), sure(-2.0, 500)
+        nobody = Belief()(counts, voiced)[:, 0] == 1
         assert not nobody[0]
         assert nobody[100:].all()
 

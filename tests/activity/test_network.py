@@ -37,6 +37,7 @@ def counter() -> VoiceCounter:
     """A small network that has learned nothing."""
     torch.manual_seed(0)
     small = VoiceCounter(CounterConfig(width=8, hidden=6, layers=2))
+    torch.nn.init.normal_(small.voice.weight)
     return small.eval().requires_grad_(False)
 
 
@@ -64,11 +65,13 @@ def at_once(counter: VoiceCounter, sound: tuple[np.ndarray, np.ndarray], a: int,
     """What the network says of the steps a to b, when it hears nothing else."""
     frames, speech = sound
     with torch.inference_mode():
-        logits = counter(
+        seen = (
             torch.from_numpy(frames[None, 2 * a : 2 * b]),
             torch.from_numpy(hints_of(speech, a, b - a)[None]),
         )
-        return logits.log_softmax(dim=-1)[0].numpy()
+        counts = counter(*seen).log_softmax(dim=-1)[0].numpy()
+        voiced = counter.voiced(counter.hear(*seen))[0].numpy()
+        return np.column_stack([counts, np.repeat(voiced, 2)])
 
 
 @settings(max_examples=30)
@@ -89,7 +92,7 @@ def test_answers_do_not_depend_on_the_pieces(
     rows: int,
 ) -> None:
     expected = slide(SlidingCounter(counter, span, before, after), sound, [])
-    assert expected.shape == (2 * STEPS, 4)
+    assert expected.shape == (2 * STEPS, 5)
     found = slide(SlidingCounter(counter, span, before, after, rows), sound, cuts)
     assert np.allclose(found, expected, atol=1e-6)
 
@@ -135,10 +138,10 @@ def test_no_more_is_held_than_is_heard_again(
 
 
 def test_hardly_anything(counter: VoiceCounter) -> None:
-    assert SlidingCounter(counter, 4, 2, 2).finish().shape == (0, 4)
+    assert SlidingCounter(counter, 4, 2, 2).finish().shape == (0, 5)
     sliding = SlidingCounter(counter, 4, 2, 2)
     assert not len(sliding.push(np.zeros((1, BANDS), np.float32), np.zeros(1, np.float32)))
-    assert sliding.finish().shape == (2, 4)
+    assert sliding.finish().shape == (2, 5)
 
 
 def test_hints_are_those_of_the_chunk_that_sounds() -> None:

@@ -81,9 +81,11 @@ def test_steps_lower_the_loss_and_the_twin_follows(shards: list[Shard]) -> None:
     trainer.look_at(batch.spectra)
     losses = [trainer.advance(batch) for _ in range(30)]
     assert losses[-1] < losses[0]
-    for mean, value in zip(trainer.averaged.parameters(), trainer.model.parameters(), strict=True):
-        assert not torch.equal(mean, value)
-        assert not mean.requires_grad
+    averaged = dict(trainer.averaged.named_parameters())
+    for name, value in trainer.model.named_parameters():
+        if not name.startswith("voice."):  # what is fitted when all steps are taken
+            assert not torch.equal(averaged[name], value)
+        assert not averaged[name].requires_grad
 
 
 class Knowing(VoiceCounter):
