@@ -75,7 +75,7 @@ class TestBelief:
     def test_the_sizes_of_the_pieces_change_nothing(self) -> None:
         generator = np.random.default_rng(1)
         counts = counts_of(generator.uniform(0.3, 0.9, 600))
-        voiced = generator.uniform(-4.0, 2.6, 600).astype(np.float32)
+        voiced = generator.uniform(LEAST - 3.5, LEAST + 3, 600).astype(np.float32)
         whole, pieces = Belief(), Belief()
         found = [pieces(counts[a : a + 7], voiced[a : a + 7]) for a in range(0, 600, 7)]
         expected = whole(counts, voiced)
