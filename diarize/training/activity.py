@@ -74,7 +74,7 @@ def train_activity(
 ) -> Path:
     """Train, or go on with a training that was interrupted; as `train_embedding`, alone.
 
-    At the end is learned what is a voice; with no steps at all nothing else is, of `start`.
+    After the last step is learned what is a voice; where there are none, nothing else is.
     Voices, shards, checkpoint and the finished `activity.safetensors` go into the folder; `workers`
     render shards, 0 renders them here. Also weights that stop before the last step are written.
     """
@@ -124,7 +124,8 @@ def train_activity(
     )
     weights = folder / "activity.safetensors"
     counter = trainer.finished().cpu()
-    fit_voice(counter, replay, recipe.loop.music, recipe.loop.seconds, hook)
+    if last == recipe.loop.steps:
+        fit_voice(counter, replay, recipe.loop.music, recipe.loop.seconds, hook)
     save_counter(counter, weights)
     return weights
 

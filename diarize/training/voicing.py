@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float32
 
 from diarize.activity.counter import VoiceCounter
 from diarize.activity.spectra import INSTANT_SAMPLES
+from diarize.audio import SAMPLE_RATE
 from diarize.mixing.acoustics import DIRECT, impulse_response, through_response
 from diarize.mixing.channel import through_codec, through_telephone
 from diarize.mixing.music import draw_music
@@ -43,7 +44,7 @@ class MusicSource(Source):
     def draw(self, number: int, seconds: float) -> tuple[np.ndarray, np.ndarray]:
         """As `Source.draw`."""
         rng = np.random.default_rng([self.replay.seed, 9, number])
-        instants = round(seconds * 16_000) // INSTANT_SAMPLES
+        instants = round(seconds * SAMPLE_RATE) // INSTANT_SAMPLES
         sound = draw_music(rng, instants * INSTANT_SAMPLES)
         if rng.random() < PLACED:
             room = self.replay.rooms[int(rng.integers(len(self.replay.rooms)))]
