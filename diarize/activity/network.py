@@ -68,6 +68,11 @@ class NetworkActivity(SpeechByCounts):
         Raises:
             InputError: the recording turns out to be damaged, or there are no such weights.
         """
+        answer, seconds = self.answer(recording, hook)
+        return self.heard(recording.start, believed(*answer), seconds)
+
+    def answer(self, recording: Recording, hook: Hook | None = None) -> tuple[Answer, float]:
+        """What the network says of a recording before it is doubted, and the seconds heard."""
         counter = load_counter(self.model)
         gain = np.float32(measure_gain(recording))
         parts: list[Answer] = []
@@ -85,8 +90,7 @@ class NetworkActivity(SpeechByCounts):
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
         parts += ears.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
-        counts, voiced = (np.concatenate(part)[:n] for part in zip(*parts, strict=True))
-        return self.heard(recording.start, believed(counts, voiced), seconds)
+        return Answer(*(np.concatenate(part)[:n] for part in zip(*parts, strict=True))), seconds
 
 
 def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:

@@ -26,15 +26,16 @@ def timeline(
     from diarize.cli.messages import note
     from diarize.formats import load_annotations
     from diarize.report.timeline import plot_timeline
+    from diarize.scoring.report import paired
 
     found = load_annotations(file)
-    truth = None if reference is None else load_annotations(reference)
-    if truth is not None and not truth.keys() & found.keys():
-        if len(truth) != 1 or len(found) != 1:
+    truth = None
+    if reference is not None:
+        truth, notes = paired(found, load_annotations(reference), "drawn")
+        if not truth.keys() & found.keys():
             raise InputError(f"{reference}: no turns of {', '.join(found)}")
-        (uri,), ((other, turns),) = found, truth.items()
-        note(f"one recording on either side: {other} is drawn as {uri}")
-        truth = {uri: turns}
+        for line in notes:
+            note(line)
     plot_timeline(found, out, reference=truth)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.audio import SAMPLE_RATE
+from diarize.mixing.replay import unit_power
 
 TOGETHER = (1, 1, 2, 3)  # so many sound at once
 QUIETER = 12.0  # dB by which one of them may be under another
@@ -23,8 +24,7 @@ def draw_music(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "samples
         sound = MAKERS[int(rng.choice(len(MAKERS), p=SHARES))](rng, n)
         level = 10 ** (-rng.uniform(0, QUIETER) / 20)
         total += level * sound / max(float(np.sqrt(np.square(sound).mean())), 1e-9)
-    power = max(float(np.sqrt(np.square(total).mean())), 1e-9)
-    return (total / power).astype(np.float32)
+    return unit_power(total)
 
 
 def _notes(rng: np.random.Generator, n: int) -> Sound:

@@ -21,11 +21,42 @@ PAUSE = 0.4  # seconds between two joined ones, on average
 JOINED = 6
 MIXED = 0.6  # share of stretches that are heard through another one, or through replayed talk
 BESIDE = (-15.0, 8.0)  # dB, its level
-PLACED = 0.4  # share heard in a room
-COLOURED = 0.3  # by another microphone
-NOISY = 0.5  # with a background
-SNR = (5.0, 35.0)  # dB of the stretch over it
-CODED = 0.1  # through a telephone, and through a codec
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Through what a sound is heard: shares of what is drawn for each one.
+
+    Attributes:
+        placed: share heard in a room.
+        coloured: by another microphone.
+        noisy: with a background.
+        snr: range of the sound's level over it, decibels.
+        coded: through a telephone, and through a codec.
+    """
+
+    placed: float = 0.4
+    coloured: float = 0.3
+    noisy: float = 0.5
+    snr: tuple[float, float] = (5.0, 35.0)
+    coded: float = 0.1
+
+    def around(
+        self, sound: Float32[np.ndarray, "samples"], replay: Replay, rng: np.random.Generator
+    ) -> Float32[np.ndarray, "samples"]:
+        """Let a sound be heard through rooms and noises of `replay`."""
+        if rng.random() < self.placed:
+            room = replay.rooms[int(rng.integers(len(replay.rooms)))]
+            sound = through_response(sound, room[int(rng.integers(len(room)))])
+        if rng.random() < self.coloured:
+            sound = through_response(sound, impulse_response(rng, None, 0.0))
+        if rng.random() < self.noisy:
+            level = np.float32(10 ** (-rng.uniform(*self.snr) / 20))
+            sound = unit_power(sound) + level * replay.background(len(sound), rng)
+        for through in (through_telephone, through_codec):
+            if rng.random() < self.coded:
+                sound = through(sound, rng)
+        return sound
 
 
 @dataclass(frozen=True)
@@ -64,18 +95,7 @@ class Recorded:
             replayed = rng.random() < 0.5
             other = self.replay.draw(number, seconds)[0] if replayed else self._stretch(rng, n)
             heard = heard + unit_power(other) * np.float32(10 ** (rng.uniform(*BESIDE) / 20))
-        if rng.random() < PLACED:
-            room = self.replay.rooms[int(rng.integers(len(self.replay.rooms)))]
-            heard = through_response(heard, room[int(rng.integers(len(room)))])
-        if rng.random() < COLOURED:
-            heard = through_response(heard, impulse_response(rng, None, 0.0))
-        if rng.random() < NOISY:
-            level = np.float32(10 ** (-rng.uniform(*SNR) / 20))
-            heard = unit_power(heard) + level * self.replay.background(n, rng)
-        for through in (through_telephone, through_codec):
-            if rng.random() < CODED:
-                heard = through(heard, rng)
-        return heard
+        return Surroundings().around(heard, self.replay, rng)
 
     def _stretch(self, rng: np.random.Generator, n: int) -> Float32[np.ndarray, "n"]:
         """Cut from a long recording or, as often, from short ones, one after the other."""

@@ -87,7 +87,7 @@ def score_files(
     if not scored:
         where = "the UEM lists no recording of the reference" if references else "no reference"
         raise InputError(f"nothing to score: {where}")
-    hypotheses, paired = _paired(references, hypotheses)
+    hypotheses, renamed = paired(references, hypotheses)
     if hypotheses and not any(uri in hypotheses for uri in scored):
         raise InputError(
             f"nothing to score: no recording has turns in both; {_listed(scored)} in the "
@@ -107,18 +107,20 @@ def score_files(
         total=_sum(tallies.values()).scores(),
         files={uri: tally.scores() for uri, tally in tallies.items()},
         protocol=_protocol(uem is not None, collar, skip_overlap),
-        notes=paired + _notes(references, hypotheses, scored),
+        notes=renamed + _notes(references, hypotheses, scored),
     )
 
 
-def _paired(
-    references: Mapping[str, Annotation], hypotheses: Mapping[str, Annotation]
+def paired(
+    references: Mapping[str, Annotation],
+    hypotheses: Mapping[str, Annotation],
+    taken: str = "scored",
 ) -> tuple[Mapping[str, Annotation], tuple[str, ...]]:
     """The hypotheses by the names of references, and a note where a name was passed over."""
     if len(references) != 1 or len(hypotheses) != 1 or references.keys() == hypotheses.keys():
         return hypotheses, ()
     (uri,), ((other, turns),) = references, hypotheses.items()
-    return {uri: turns}, (f"one recording on either side: {other} is scored as {uri}",)
+    return {uri: turns}, (f"one recording on either side: {other} is {taken} as {uri}",)
 
 
 def _listed(uris: Collection[str]) -> str:

@@ -17,10 +17,10 @@ from jaxtyping import Bool, Float32
 from diarize.activity.counter import VoiceCounter
 from diarize.activity.spectra import INSTANT_SAMPLES
 from diarize.audio import SAMPLE_RATE
-from diarize.mixing.acoustics import DIRECT, impulse_response, through_response
-from diarize.mixing.channel import through_codec, through_telephone
+from diarize.mixing.acoustics import DIRECT
 from diarize.mixing.music import draw_music
-from diarize.mixing.replay import Replay, Scene, unit_power
+from diarize.mixing.recorded import Surroundings
+from diarize.mixing.replay import Replay, Scene
 from diarize.training.chunks import Source, render_shard
 from diarize.training.counting import as_batch
 
@@ -30,11 +30,10 @@ SPEECH = 0.4  # probability from which on the network hears speech in music
 KEPT = 0.2  # share of the instants that are learned from
 EARLY = 800  # samples, 50 ms, after which sound of a room is late
 FAR = Scene(kinds=(0.1, 0.9, 0.0, 0.0), snr=(8.0, 35.0), clean=0.1)
-PLACED, COLOURED, NOISY, CODED = 0.6, 0.4, 0.6, 0.08  # shares of music: in a room, ...
-SNR = (5.0, 40.0)  # dB, of music over noise
+AROUND_MUSIC = Surroundings(placed=0.6, coloured=0.4, noisy=0.6, snr=(5.0, 40.0), coded=0.08)
 PENALTY = 0.05  # of the regression: the variance of its weights, where what is heard has one of 1
 
-Heard = Float32[np.ndarray, "rows twice"]
+Rows = Float32[np.ndarray, "rows twice"]
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,7 @@ class MusicSource(Source):
         rng = np.random.default_rng([self.replay.seed, 9, number])
         instants = round(seconds * SAMPLE_RATE) // INSTANT_SAMPLES
         sound = draw_music(rng, instants * INSTANT_SAMPLES)
-        if rng.random() < PLACED:
-            room = self.replay.rooms[int(rng.integers(len(self.replay.rooms)))]
-            sound = through_response(sound, room[int(rng.integers(len(room)))])
-        if rng.random() < COLOURED:
-            sound = through_response(sound, impulse_response(rng, None, 0.0))
-        if rng.random() < NOISY:
-            level = np.float32(10 ** (-rng.uniform(*SNR) / 20))
-            sound = unit_power(sound) + level * self.replay.background(len(sound), rng)
-        for through in (through_telephone, through_codec):
-            if rng.random() < CODED:
-                sound = through(sound, rng)
+        sound = AROUND_MUSIC.around(sound, self.replay, rng)
         return sound.astype(np.float32), np.zeros(instants, np.uint8)
 
 
@@ -83,7 +72,7 @@ def fit_voice(
     replay = replace(replay, seed=replay.seed + SEED)
     far = replace(replay, rooms=_late(replay.rooms), scene=FAR)
     sources = [MusicSource(replay), Source(far), MusicSource(replay), Source(replay)]
-    rows: list[Heard] = []
+    rows: list[Rows] = []
     is_voice: list[Bool[np.ndarray, " rows"]] = []
     for first in range(0, 2 * chunks, ROWS):
         source = sources[first // ROWS % len(sources)]
@@ -108,7 +97,7 @@ def fit_voice(
 @torch.inference_mode()
 def _listen(
     counter: VoiceCounter, source: Source, first: int, count: int, seconds: float
-) -> tuple[Heard, Bool[np.ndarray, " rows"]]:
+) -> tuple[Rows, Bool[np.ndarray, " rows"]]:
     """What the network makes of some steps of chunks, and which of them hold voices."""
     shard = render_shard(source, first, count, seconds)
     batch = as_batch(shard, counter.config)

@@ -32,9 +32,8 @@ from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gai
 from diarize.activity.belief import HEARD, SUREST, believed
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
-from diarize.activity.ears import Context, Ears
 from diarize.activity.level import as_chunks
-from diarize.activity.network import CONTEXT, DEFAULT_COUNTER, SPAN, load_counter
+from diarize.activity.network import DEFAULT_COUNTER
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import open_recording
 from diarize.errors import InputError
@@ -172,13 +171,9 @@ def of_whole(
 
 def of_sure(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]:
     """Seconds heard in each recording, how surely as a voice's, and what is left of them."""
-    counter = load_counter(weights)
+    network = NetworkActivity(model=weights)
     for path in (path for folder in folders for path in audio_files(folder)):
-        recording = open_recording(path)
-        chunks = as_chunks(np.concatenate(list(recording.blocks())))
-        ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT))
-        answers = ears.push(chunks * np.float32(measure_gain(recording))) + ears.finish()
-        counts, voiced = (np.concatenate(part) for part in zip(*answers, strict=True))
+        (counts, voiced), _ = network.answer(open_recording(path))
         on = 1 - counts[:, 0] >= HEARD
         left = 1 - believed(counts, voiced)[:, 0] >= HEARD
         seconds = [f"{INSTANT * part.sum():.1f}" for part in (on, left)]

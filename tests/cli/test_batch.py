@@ -138,9 +138,9 @@ def test_names_that_could_mean_two_recordings_are_refused(run: Run, corpus: Path
     speech.write_text("file,start,end,speaker\na,0,1,x\n")
     for option in (["--link-speakers"], ["--vad", speech]):
         run(corpus, *option, "--out", corpus / "out").assert_refused(
-            "which of them a name means cannot be told"
+            "two inputs are named a, ", ": which of them a name means cannot be told"
         )
-    run(corpus).assert_refused("their results would be one")
+    run(corpus).assert_refused("two inputs are named a, ", ": their results would be one")
 
 
 # Runs that are ended from outside

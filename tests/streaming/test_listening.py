@@ -191,7 +191,7 @@ def test_sound_that_cannot_be_used_ends_it_and_what_came_before_is_written(
         run(source(), out=out)
     said = capsys.readouterr()
     assert read_rttm(out)["talk"] and len(said.out.splitlines()) == 4
-    assert f"{out}: holds what came before, 1.0 s" in said.err or "1.0 s" in said.err
+    assert "talk.rttm: holds what came before, 1.0 s" in said.err
 
 
 def test_a_source_that_stalls_is_caught_up_with() -> None:
