@@ -26,7 +26,7 @@ from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
 from diarize.timeline.naming import named_after
-from diarize.timeline.recount import recounted
+from diarize.timeline.recount import nobody_else, recounted
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints
@@ -216,6 +216,7 @@ class Diarizer:
             hook("clustering", 1, 1)
         if not len(found.trellis.cells):
             notes.append("no speech found")
+        notes += nobody_else(doubted) if self._bounds[0] else []
         notes += notes_on(recording, embedded.speech, self._activity, self.cache, embedded.counts)
         if corrections is not None:
             notes += told.notes(corrections, annotation)

@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).parents[1]
 PAGES = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
 PLACE = re.compile(r"(<!-- output: (\S+) -->\n+```\n)(.*?)(```)", re.DOTALL)
 CLIPS = {"anna": (1.0, 5.5), "ben": (6.3, 11.5)}  # seconds in which two of the voices speak alone
+LIVE = 30.0  # seconds that a stream hears
 # Under the first line of RTTM, whose columns are as wide as long as times have as many digits.
 COLUMNS = """\
         |            | |     |               |
@@ -41,7 +42,8 @@ def outputs() -> dict[str, str]:
         _, notes = said(
             "run", audio, "--end", "30", *known, "--out", os.path.join(folder, "b.rttm")
         )
-    live, _ = said("stream", audio, "--speed", "max", "--latency", "1", "--format", "jsonl")
+        start = part_of(audio, folder, "conversation", 0.0, LIVE)
+        live, _ = said("stream", start, "--speed", "max", "--latency", "1", "--format", "jsonl")
     return {
         "rttm": lines[0] + COLUMNS,
         "overlap": "".join(next(overlapping(lines))),

@@ -4,6 +4,9 @@ A clustering sees windows, and one voice that is heard for long, or in two moods
 two, and two voices that are heard together a few times like a third. Turns tell more: how much each
 speaker says, how alike he is to those who say more (`diarize.voices.number`), and how many are
 heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
+
+Who is told of more people than can be told apart gets as many: of halves of one voice, and of
+mixtures, nobody learns who it is that is missing, so what is least like its speaker is somebody's.
 """
 
 from __future__ import annotations
@@ -13,12 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.timeline.decoding import Decoded
-from diarize.voices.number import doubts
+from diarize.voices.number import Doubts, doubts, within
 
 MORE = 2  # speakers beyond those that there may be at most
 
@@ -40,8 +43,10 @@ def recounted(
     """Fit a clustering, and let one speaker after the other leave, while somebody is nobody new.
 
     Where it is told how many there are at most, `MORE` are looked for, since turns tell better than
-    windows who is to leave. Where nobody says from which cosine on two voices are alike, as in
-    a narrow band, in which near centroids may be two voices, everybody stays.
+    windows who is to leave; where it is told how many there are at least, that counts for whoever
+    is doubted, and where too few are left, somebody is heard in what is least like its speaker.
+    Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
+    centroids may be two voices, everybody stays.
 
     Args:
         estimator: not fitted yet; what it is told of the number of speakers holds.
@@ -57,38 +62,67 @@ def recounted(
     told, most = estimator.n_speakers, estimator.max_speakers
     low, high = told or estimator.min_speakers or 1, told or most or len(windows)
     composes = estimator.compose is not None
+
+    def among(centroids: Float64[np.ndarray, "k p"]) -> tuple[Any, Decoded]:
+        moved = estimator.moved_to(windows, centroids)
+        return moved, decoded(moved)
+
     estimator.ask_for_more(len(windows), MORE)
     found = decoded(estimator.fit(windows))
     estimator.set_params(n_speakers=told, max_speakers=most)
-    while len(found.names) > low:
-        who = _nobody(found, likeness, composes, surely=len(found.names) > high)
-        if who is None:
-            break
-        others = np.delete(found.monologues.centroids, who, axis=0)
-        found = decoded(estimator := estimator.moved_to(windows, others))
+    enough = estimator, found
+    while (who := _nobody(found, likeness, composes, low, high)) is not None:
+        estimator, found = among(np.delete(found.monologues.centroids, who, axis=0))
+        if len(found.names) >= low:
+            enough = estimator, found
     if estimator.n_speakers_ > high:  # somebody has no turn
-        estimator = estimator.moved_to(windows, found.monologues.centroids)
-        found = decoded(estimator)
+        estimator, found = among(found.monologues.centroids)
+    while (missing := low - len(found.names)) > 0:
+        estimator, found = among(np.concatenate([found.monologues.centroids, _strangest(found)]))
+        if low - len(found.names) >= missing:  # too little is said
+            return enough
     return estimator, found
 
 
-def _nobody(found: Decoded, likeness: Likeness, composes: bool, surely: bool) -> int | None:
+def nobody_else(doubted: Doubts) -> list[str]:
+    """A note on those who are there since so many were told, if there are such."""
+    nobody = [name for name, again in zip(*doubted[:2], strict=True) if again >= NOBODY_NEW]
+    apart = len(doubted.names) - len(nobody)
+    who = ", ".join(sorted(nobody))
+    return [f"only {apart} speakers can be told apart; {who} may be among them"] if nobody else []
+
+
+def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: int) -> int | None:
     """Who is very probably one of the others or, where g says it, two at once.
 
     Args:
         found: who speaks when.
         likeness: of the embedding.
         composes: whether there is a g.
-        surely: whether somebody is.
+        low: fewest speakers.
+        high: most of them.
     """
-    said = found.monologues
-    doubted = doubts(said, likeness)
-    most = int(doubted.again.argmax())
-    who = said.names.index(doubted.names[most])
-    if doubted.again[most] >= NOBODY_NEW:
+    said, k = found.monologues, len(found.names)
+    if k < 2:
+        return None
+    every = doubts(said, likeness)
+    again = (every if k > high else within(every, low, high)).again
+    most = int(again.argmax())
+    who = said.names.index(every.names[most])
+    if again[most] >= NOBODY_NEW:
         return who
-    mixed = _two_others(found) if composes else None
-    return who if mixed is None and surely else mixed
+    mixed = _two_others(found) if composes and k > low else None
+    return who if mixed is None and k > high else mixed
+
+
+def _strangest(found: Decoded) -> Float64[np.ndarray, "1 p"]:
+    """Of the windows that a speaker holds alone, the one that is least like him."""
+    said = found.monologues
+    likeness = said.centroids @ said.vectors.T.astype(np.float64)  # (k, n)
+    held = said.weights > 0
+    alone = held & (held.sum(axis=0) == 1)
+    _, window = np.unravel_index(np.where(alone, likeness, np.inf).argmin(), held.shape)
+    return said.vectors[[window]].astype(np.float64)
 
 
 def _two_others(found: Decoded) -> int | None:

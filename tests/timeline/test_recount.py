@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from diarize.clustering import make
 from diarize.embedding.knowledge import SCATTER
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
-from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import recounted
+from diarize.timeline.decoding import Decoded, decoder
+from diarize.timeline.recount import nobody_else, recounted
+from diarize.voices.number import doubts, within
 
 LIKENESS = Likeness()
 APART = replace(SCATTER, variance=0.02, alike=0.99)  # windows alone tell near voices apart
@@ -33,13 +35,13 @@ def compose(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
 
 
-def found(
+def heard(
     vectors: np.ndarray,
     scatter: Scatter = APART,
     counts: VoiceCounts | None = None,
     **bounds: int,
-) -> int:
-    """How many speakers are found in the end.
+) -> tuple[Any, Decoded]:
+    """What is found in the end.
 
     Args:
         vectors: of a second each.
@@ -53,10 +55,16 @@ def found(
     estimator, believed = recounted(make("ac", **bounds, **told), vectors, decoded, LIKENESS)
     assert believed.turns == decoded(estimator).turns
     assert len(estimator.sets_) == len(vectors)
-    return int(estimator.n_speakers_)
+    return estimator, believed
+
+
+def found(vectors: np.ndarray, *known: Any, **told: Any) -> int:
+    """How many speakers are found in the end; arguments as for `heard`."""
+    return int(heard(vectors, *known, **told)[0].n_speakers_)
 
 
 NEAR = np.eye(1, 32)[0]
+NEARER = 0.8 * np.eye(32)[0] + 0.6 * np.eye(32)[1]  # a cosine of 0.8: hardly
 ALSO_NEAR = 0.95 * np.eye(32)[0] + 0.31 * np.eye(32)[1]  # a cosine of 0.95: the same person
 FAR = np.eye(32)[2]
 
@@ -85,6 +93,30 @@ def test_two_people_stay_two() -> None:
 )
 def test_what_is_told_holds(bounds: dict[str, int], n: int) -> None:
     assert found(voices(NEAR, ALSO_NEAR, FAR), **bounds) == n
+
+
+@pytest.mark.parametrize("told", [{"n_speakers": 4}, {"min_speakers": 4}])
+def test_who_cannot_be_told_apart_is_heard_once(told: dict[str, int]) -> None:
+    """Halves of a voice would take half of what a person says."""
+    _, believed = heard(voices(NEAR, FAR), **told)
+    assert len(believed.names) == 4
+    seconds = sorted(believed.monologues.seconds.tolist())
+    assert max(seconds[:2]) <= 2 and min(seconds[2:]) >= SECONDS - 4
+    doubted = within(doubts(believed.monologues, LIKENESS), 4, 4)
+    (note,) = nobody_else(doubted)
+    assert note.startswith("only 2 speakers can be told apart; SPEAKER_0")
+
+
+def test_who_is_like_another_stays_where_so_many_are_told() -> None:
+    """That there are three makes it likely that the third is one who is there."""
+    _, believed = heard(voices(NEAR, NEARER, FAR), n_speakers=3)
+    assert min(believed.monologues.seconds) >= SECONDS - 2
+    assert nobody_else(within(doubts(believed.monologues, LIKENESS), 3, 3)) == []
+
+
+def test_less_speech_than_speakers() -> None:
+    few = voices(NEAR)[:2]
+    assert found(few, n_speakers=2) == 2
 
 
 def test_one_speaker_or_none_is_left_alone() -> None:
