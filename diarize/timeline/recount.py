@@ -28,6 +28,9 @@ MORE = 2  # speakers beyond those that there may be at most
 NOBODY_NEW = 0.5
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
+TOLD = 0.9
+"""The same where so many were told; who tells of a speaker is right as a rule."""
+
 TOGETHER, COMPOSED = 0.5, 0.65
 """Nobody is whose windows hold two voices: that several speak while he does has this probability on
 average, and he has this cosine with what g makes of two others. All of these were chosen on
@@ -85,11 +88,10 @@ def recounted(
 
 
 def nobody_else(doubted: Doubts) -> list[str]:
-    """A note on those who are there since so many were told, if there are such."""
+    """A note on speakers who are there since so many were told, if there are such."""
     nobody = [name for name, again in zip(*doubted[:2], strict=True) if again >= NOBODY_NEW]
-    apart = len(doubted.names) - len(nobody)
     who = ", ".join(sorted(nobody))
-    return [f"only {apart} speakers can be told apart; {who} may be among them"] if nobody else []
+    return [f"{who}: there since so many were told, and likely one of the others"] * bool(nobody)
 
 
 def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: int) -> int | None:
@@ -109,7 +111,7 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
     again = (every if k > high else within(every, low, high)).again
     most = int(again.argmax())
     who = said.names.index(every.names[most])
-    if again[most] >= NOBODY_NEW:
+    if again[most] >= (NOBODY_NEW if k > low else TOLD):
         return who
     mixed = _two_others(found) if composes and k > low else None
     return who if mixed is None and k > high else mixed

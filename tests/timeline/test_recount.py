@@ -104,7 +104,8 @@ def test_who_cannot_be_told_apart_is_heard_once(told: dict[str, int]) -> None:
     assert max(seconds[:2]) <= 2 and min(seconds[2:]) >= SECONDS - 4
     doubted = within(doubts(believed.monologues, LIKENESS), 4, 4)
     (note,) = nobody_else(doubted)
-    assert note.startswith("only 2 speakers can be told apart; SPEAKER_0")
+    assert note.endswith("there since so many were told, and likely one of the others")
+    assert note.count("SPEAKER_") == 2
 
 
 def test_who_is_like_another_stays_where_so_many_are_told() -> None:
