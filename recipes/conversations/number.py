@@ -13,10 +13,11 @@
 of which each has so many seconds at most, they say it again. Most are of people of one corpus, some
 with overlap, most with noise. `find` writes a line for each recording and backend, the number
 inferred: true number, number found, how probable each number is, what the probabilities rest on,
-and who is somebody new; lines that are there are kept; --more: where so many more speakers are told
-than there are. `table` prints true against found numbers by length, and how reliable the
-probabilities are; `fit` the constants of diarize/voices/number.py that make the true numbers most
-probable, and of those where too many were told the ones that tell best who is nobody new.
+and who is somebody new; lines that are there are kept; --more: clustered into so many more than
+there are, of whom none leaves. `table` prints true against found numbers by length, and how
+reliable the probabilities are; `fit` the constants of diarize/voices/number.py that make the true
+numbers most probable, and of those where there are too many the ones that tell best who is nobody
+new.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from sklearn.linear_model import LogisticRegression
 from steps.markdown import percent, print_table
 from steps.trained import MODEL
 
+from diarize import clustering
 from diarize.audio import SAMPLE_RATE
+from diarize.embedding import load_encoder
 from diarize.formats.rttm import read_rttm
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
@@ -48,6 +51,7 @@ from diarize.pipeline import Diarizer
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import decompose
 from diarize.storage.cache import Cache
+from diarize.timeline.decoding import Decoded, decoder
 from diarize.voices.number import (
     CLUSTERED,
     HIDES,
@@ -148,29 +152,47 @@ def find(told: argparse.Namespace) -> None:
             (reference,) = read_rttm(path.with_suffix(".rttm")).values()
             for backend, diarizer in diarizers.items():
                 if (path.stem, backend) not in there:
-                    if told.more is not None:
-                        diarizer = replace(diarizer, n_speakers=len(reference.labels()) + told.more)
-                    line = vars(hear(path, reference, diarizer))
+                    line = vars(hear(path, reference, diarizer, told.more))
                     file.write(json.dumps(line) + "\n")
                     file.flush()
 
 
-def hear(path: Path, reference: Annotation, diarizer: Diarizer) -> Found:
-    """What is found in a recording, and what its probabilities rest on."""
-    shown: dict[str, Any] = {}
-    result = diarizer.diarize(path, look=shown.__setitem__)
-    names, told = evidence(shown["timeline"].monologues, diarizer.likeness)
+def hear(path: Path, reference: Annotation, diarizer: Diarizer, more: int | None = None) -> Found:
+    """What is found in a recording, and what its probabilities rest on; `more` as for `find`."""
+    true, number = len(reference.labels()), {}
+    if more is None:
+        shown: dict[str, Any] = {}
+        number = dict(diarizer.diarize(path, look=shown.__setitem__).number)
+        decoded = shown["timeline"]
+    else:
+        decoded = divided(path, diarizer, true + more)
+    names, told = evidence(decoded.monologues, diarizer.likeness)
+    annotation = decoded.annotation(path.stem)
     return Found(
         recording=path.stem,
         backend=diarizer.backend,
         seconds=int(path.stem.split("_")[1]),
-        true=len(reference.labels()),
-        found=len(result.annotation.labels()),
-        number=dict(result.number),
+        true=true,
+        found=len(annotation.labels()),
+        number=number,
         evidence=told.tolist(),
-        new=who_is_new(result.annotation, reference, names),
-        time=speaker_time(decompose(reference, result.annotation)),
+        new=who_is_new(annotation, reference, names),
+        time=speaker_time(decompose(reference, annotation)),
     )
+
+
+def divided(path: Path, diarizer: Diarizer, speakers: int) -> Decoded:
+    """Who speaks when in a recording that is clustered into so many, of whom none leaves."""
+    embedded, model = diarizer.embed(path), load_encoder(MODEL)
+    estimator = clustering.make(
+        diarizer.backend,
+        n_speakers=min(speakers, len(embedded.coarse)),
+        compose=model.compose,
+        scatter=model.knowledge.scatter.within(embedded.narrow),
+        random_state=diarizer.seed,
+    ).fit(embedded.coarse)
+    heard = embedded.cells, embedded.fine, embedded.counts
+    return decoder(*heard, diarizer.timeline, speakers)(estimator)
 
 
 def who_is_new(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[bool | None]:
