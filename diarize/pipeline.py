@@ -200,7 +200,8 @@ class Diarizer:
         embedded = self.embed(recording, hook, told=told, look=look)
         if hook:
             hook("clustering", 0, 1)
-        estimator, found, notes = self.cluster(embedded, reference)
+        estimator, found, too_short = self.cluster(embedded, reference)
+        notes = list(too_short)
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
         if known is not None and known.names:
@@ -216,7 +217,8 @@ class Diarizer:
             hook("clustering", 1, 1)
         if not len(found.trellis.cells):
             notes.append("no speech found")
-        notes += nobody_else(doubted) if self._bounds[0] else []
+        if self._bounds[0] and not too_short:
+            notes += nobody_else(doubted)
         notes += notes_on(recording, embedded.speech, self._activity, self.cache, embedded.counts)
         if corrections is not None:
             notes += told.notes(corrections, annotation)

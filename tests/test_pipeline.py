@@ -141,6 +141,14 @@ def test_more_speakers_than_windows(diarizer: Diarizer, write_tone: Callable[...
     assert diarizer.n_speakers == 5
 
 
+def test_who_cannot_be_told_apart_is_named(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.n_speakers = 4
+    found = diarizer.diarize(talk)
+    assert len(found.annotation.labels()) == 4
+    (note,) = found.notes
+    assert note.endswith("there since so many were told, and likely one of the others")
+
+
 def test_a_sample_is_told(diarizer: Diarizer, talk: Path) -> None:
     diarizer.params = {"sample_size": 10}
     (note,) = diarizer.diarize(talk).notes
