@@ -5,8 +5,9 @@ two, and two voices that are heard together a few times like a third. Turns tell
 speaker says, how alike he is to those who say more (`diarize.voices.number`), and how many are
 heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
 
-Who is told of more people than can be told apart gets as many: of halves of one voice, and of
-mixtures, nobody learns who it is that is missing, so what is least like its speaker is somebody's.
+Where more people are told than can be told apart, as many are found all the same. A half of one
+voice, which a cluster would be, is nobody of these, and as much as half of what a person says; so it
+is the window least like its speaker that is taken for somebody else's.
 """
 
 from __future__ import annotations
@@ -73,17 +74,17 @@ def recounted(
     estimator.ask_for_more(len(windows), MORE)
     found = decoded(estimator.fit(windows))
     estimator.set_params(n_speakers=told, max_speakers=most)
-    enough = estimator, found
+    enough = None
     while (who := _nobody(found, likeness, composes, low, high)) is not None:
-        estimator, found = among(np.delete(found.monologues.centroids, who, axis=0))
-        if len(found.names) >= low:
+        if low <= len(found.names) <= high:
             enough = estimator, found
+        estimator, found = among(np.delete(found.monologues.centroids, who, axis=0))
     if estimator.n_speakers_ > high:  # somebody has no turn
         estimator, found = among(found.monologues.centroids)
     while (missing := low - len(found.names)) > 0:
         estimator, found = among(np.concatenate([found.monologues.centroids, _strangest(found)]))
-        if low - len(found.names) >= missing:  # too little is said
-            return enough
+        if low - len(found.names) >= missing:  # no more is said
+            return enough or (estimator, found)
     return estimator, found
 
 

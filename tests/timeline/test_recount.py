@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diarize.activity.counts import VoiceCounts
 from diarize.clustering import make
@@ -32,7 +34,7 @@ def voices(*places: np.ndarray) -> np.ndarray:
 
 def compose(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The middle of two, on the sphere."""
-    return (a + b) / np.linalg.norm(a + b, axis=-1, keepdims=True)
+    return (a + b) / np.maximum(np.linalg.norm(a + b, axis=-1, keepdims=True), 1e-9)
 
 
 def heard(
@@ -115,9 +117,21 @@ def test_who_is_like_another_stays_where_so_many_are_told() -> None:
     assert nobody_else(within(doubts(believed.monologues, LIKENESS), 3, 3)) == []
 
 
-def test_less_speech_than_speakers() -> None:
-    few = voices(NEAR)[:2]
-    assert found(few, n_speakers=2) == 2
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ac", "links"]))
+def test_whatever_is_heard_as_many_speak_as_were_told(seed: int, backend: str) -> None:
+    """Of few windows, which are much alike or hardly, with pauses between."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    vectors = np.eye(16)[rng.integers(0, 3, n)] + rng.normal(0, rng.choice([0.02, 0.2]), (n, 16))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    begins = 0.2 * np.arange(n) + 0.5 * np.cumsum(rng.random(n) < 0.2)
+    cells = begins[:, None] + np.array([0.0, 0.2])
+    told = int(rng.integers(1, min(n, 8) + 1))
+    estimator = make(backend, n_speakers=told, max_set_size=2, compose=compose, scatter=SCATTER)
+    decoded = decoder(cells, vectors, None, TimelineOptions(), told)
+    _, believed = recounted(estimator, vectors, decoded, LIKENESS)
+    assert len(believed.names) == told
 
 
 def test_one_speaker_or_none_is_left_alone() -> None:
