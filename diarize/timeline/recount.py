@@ -6,8 +6,8 @@ speaker says, how alike he is to those who say more (`diarize.voices.number`), a
 heard while he speaks. Who is nobody new leaves, and what he said is decoded among the others.
 
 Where more people are told than can be told apart, as many are found all the same. A half of one
-voice, which a cluster would be, is nobody of these, and as much as half of what a person says; so it
-is the window least like its speaker that is taken for somebody else's.
+voice, which a cluster would be, is none of these, and takes half of what a person says; so it is
+the window least like its speaker that is taken for somebody else's.
 """
 
 from __future__ import annotations
