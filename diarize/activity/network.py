@@ -23,7 +23,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
 from diarize.storage.files import atomic_output
-from diarize.storage.weights import models_folder, read_weights, sealed
+from diarize.storage.weights import last_line, models_folder, read_weights, sealed
 from diarize.threads import ahead
 
 if TYPE_CHECKING:
@@ -122,8 +122,9 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
         # Older weights do not say what is a voice.
         counter.load_state_dict(counter.voice.state_dict(prefix="voice.") | tensors)
     except (RuntimeError, TypeError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
-        raise InputError(f"{path}: weights that do not fit the network ({reason})") from None
+        raise InputError(
+            f"{path}: weights that do not fit the network ({last_line(error)})"
+        ) from None
     return counter.eval().requires_grad_(False)
 
 

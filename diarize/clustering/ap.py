@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64, Int64
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
-from diarize.clustering.checks import Rows, check_number
+from diarize.clustering.checks import Rows, check_number, check_preference
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets
@@ -62,10 +62,7 @@ class AP(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self.preference is not None:
-            check_number("preference", self.preference, least=-np.finfo(float).max)
-            if self.preference > 0:
-                raise ValueError(f"preference must be at most 0, got {self.preference!r}")
+        check_preference(self.preference)
         check_number("damping", self.damping, least=0.5)
         if self.damping >= 1:
             raise ValueError(f"damping must be below 1, got {self.damping!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,14 @@ def check_integer(name: str, value: Any, least: int = 1) -> None:
     """Raise ValueError unless the option is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def check_preference(preference: float | None) -> None:
+    """Raise ValueError unless it is None, or a finite number that is not above 0."""
+    if preference is not None:
+        check_number("preference", preference, least=-sys.float_info.max)
+        if preference > 0:
+            raise ValueError(f"preference must be at most 0, got {preference!r}")
 
 
 def check_number(name: str, value: Any, least: float = 0.0) -> None:

@@ -68,7 +68,16 @@ def read_weights(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
 
 def first_line(error: Exception) -> str:
     """What an error says first, or its kind where it says nothing."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return _lines(error)[0]
+
+
+def last_line(error: Exception) -> str:
+    """What an error says last, as torch says which weights do not fit."""
+    return _lines(error)[-1].strip()
+
+
+def _lines(error: Exception) -> list[str]:
+    return str(error).splitlines() or [type(error).__name__]
 
 
 def require_whole(path: Path) -> None:

@@ -80,7 +80,8 @@ def decoder(
 
     def decoded(estimator: Any) -> Decoded:
         speakers, said = estimator.speakers(), None
-        if everybody and estimator.scatter is not None and len(estimator.sets_):
+        found = speakers.told is None and len(estimator.sets_)
+        if everybody and found and estimator.scatter is not None:
             said = repeated(estimator.scatter, len(estimator.sets_))
         trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, said)
         return decode(trellis, speakers, options, least, everybody)

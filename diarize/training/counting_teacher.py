@@ -23,6 +23,7 @@ from diarize.activity.counts import INSTANT
 from diarize.activity.spectra import INSTANT_SAMPLES
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.storage.weights import last_line
 
 SECONDS = 5.0  # that it hears at once
 HOP = 1.6  # seconds between two stretches at most; answers where they overlap are averaged
@@ -138,6 +139,5 @@ def load_teacher(path: Path) -> CountingTeacher:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (SafetensorError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
-        raise InputError(f"{path}: no weights of the teacher ({reason})") from None
+        raise InputError(f"{path}: no weights of the teacher ({last_line(error)})") from None
     return teacher.eval().requires_grad_(False)

@@ -20,7 +20,7 @@ from diarize.clustering.cap.exemplars import MOST_EXCHANGED, Exemplars, Exemplar
 from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.messages import Decision, Messages, pass_messages
 from diarize.clustering.cap.similarity import Similarity
-from diarize.clustering.checks import Rows, check_number, check_rows
+from diarize.clustering.checks import Rows, check_preference, check_rows
 from diarize.clustering.composition import compose_sets, count_orders
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
@@ -113,10 +113,7 @@ class CAP(SampledClusterer):
         super()._check_options()
         if self.damping >= 1:
             raise ValueError(f"damping must be less than 1, got {self.damping!r}")
-        if self.preference is not None:
-            check_number("preference", self.preference, -np.inf)
-            if self.preference > 0:
-                raise ValueError(f"preference must be at most 0, got {self.preference!r}")
+        check_preference(self.preference)
 
     def _most_rows(self) -> int | None:
         size, most = self.max_set_size, self.sample_size
