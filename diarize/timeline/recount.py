@@ -114,7 +114,7 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
     who = said.names.index(every.names[most])
     if again[most] >= (NOBODY_NEW if k > low else TOLD):
         return who
-    mixed = _two_others(found) if composes and k > low else None
+    mixed = _two_others(found) if composes else None
     return who if mixed is None and k > high else mixed
 
 
