@@ -74,6 +74,8 @@ def recounted(
     estimator.ask_for_more(len(windows), MORE)
     found = decoded(estimator.fit(windows))
     estimator.set_params(n_speakers=told, max_speakers=most)
+    if not found.names:
+        return estimator, found
     enough = None
     while (who := _nobody(found, likeness, composes, low, high)) is not None:
         if low <= len(found.names) <= high:
@@ -121,10 +123,10 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
 def _strangest(found: Decoded) -> Float64[np.ndarray, "1 p"]:
     """Of the windows that a speaker holds alone, the one that is least like him."""
     said = found.monologues
-    likeness = said.centroids @ said.vectors.T.astype(np.float64)  # (k, n)
+    cosines = said.centroids @ said.vectors.T.astype(np.float64)  # (k, n)
     held = said.weights > 0
     alone = held & (held.sum(axis=0) == 1)
-    _, window = np.unravel_index(np.where(alone, likeness, np.inf).argmin(), held.shape)
+    _, window = np.unravel_index(np.where(alone, cosines, np.inf).argmin(), held.shape)
     return said.vectors[[window]].astype(np.float64)
 
 

@@ -134,6 +134,13 @@ def test_whatever_is_heard_as_many_speak_as_were_told(seed: int, backend: str) -
     assert len(believed.names) == told
 
 
+def test_where_nothing_is_decoded_nobody_is_looked_for() -> None:
+    decoded = decoder(np.zeros((0, 2)), np.zeros((0, 32)), None, TimelineOptions(), 2)
+    estimator = make("ac", n_speakers=2, max_set_size=1, scatter=SCATTER)
+    _, believed = recounted(estimator, voices(NEAR, FAR), decoded, LIKENESS)
+    assert not believed.turns
+
+
 def test_one_speaker_or_none_is_left_alone() -> None:
     assert found(voices(NEAR)) == 1
     assert found(np.zeros((0, 32))) == 0
