@@ -78,7 +78,7 @@ def check_integer(name: str, value: Any, least: int = 1) -> None:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
-def check_preference(preference: float | None) -> None:
+def check_preference(preference: Any) -> None:
     """Raise ValueError unless it is None, or a finite number that is not above 0."""
     if preference is not None:
         check_number("preference", preference, least=-sys.float_info.max)
