@@ -278,20 +278,24 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
-        model, n = self._model()[0], len(embedded.coarse)
-        known = model.knowledge
-        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
         notes: list[str] = []
-        decoded = self._decoding(embedded)
+        n = len(embedded.coarse)
+        estimator, decoded = self.estimator(embedded), self._decoding(embedded)
         if reference is not None and self.needs_reference:
             truth = sets_at(reference, embedded.cells.mean(axis=1))
-            estimator = self._estimator(model, scatter).fit(embedded.fine, truth)
+            estimator.fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
-        estimator = self._estimator(model, scatter)
         if asked := estimator.ask_no_more_than(n):
             holds = f"its {n} windows of speech hold at most {n}"
             notes.append(f"too short for {asked} speakers: {holds}")
         return *recounted(estimator, embedded.coarse, decoded, self.likeness), notes
+
+    def estimator(self, embedded: Embedded) -> Any:
+        """The clustering, not fitted yet, and what is known of how these windows scatter."""
+        model = self._model()[0]
+        known = model.knowledge
+        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
+        return self._estimator(model, scatter)
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""

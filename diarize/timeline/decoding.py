@@ -80,9 +80,9 @@ def decoder(
 
     def decoded(estimator: Any) -> Decoded:
         speakers, said = estimator.speakers(), None
-        found = speakers.told is None and len(estimator.sets_)
-        if everybody and found and estimator.scatter is not None:
-            said = repeated(estimator.scatter, len(estimator.sets_))
+        known = estimator.scatter if speakers.told is None else None
+        if everybody and known is not None and len(estimator.sets_):
+            said = repeated(known, len(estimator.sets_))
         trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, said)
         return decode(trellis, speakers, options, least, everybody)
 

@@ -32,6 +32,8 @@ NOBODY_NEW = 0.5
 TOLD = 0.9
 """The same where so many were told; who tells of a speaker is right as a rule."""
 
+FEW = 10  # windows that are tried for somebody who is missing
+
 TOGETHER, COMPOSED = 0.5, 0.65
 """Nobody is whose windows hold two voices: that several speak while he does has this probability on
 average, and he has this cosine with what g makes of two others. All of these were chosen on
@@ -83,18 +85,24 @@ def recounted(
         estimator, found = among(np.delete(found.monologues.centroids, who, axis=0))
     if estimator.n_speakers_ > high:  # somebody has no turn
         estimator, found = among(found.monologues.centroids)
-    while (missing := low - len(found.names)) > 0:
-        estimator, found = among(np.concatenate([found.monologues.centroids, _strangest(found)]))
-        if low - len(found.names) >= missing:  # no more is said
+    while (k := len(found.names)) < low:
+        for window in _strangest(found):
+            fuller = among(np.concatenate([found.monologues.centroids, window[None]]))
+            if len(fuller[1].names) > k:
+                break
+        else:  # no more is said
             return enough or (estimator, found)
+        estimator, found = fuller
     return estimator, found
 
 
 def nobody_else(doubted: Doubts) -> list[str]:
     """A note on speakers who are there since so many were told, if there are such."""
-    nobody = [name for name, again in zip(*doubted[:2], strict=True) if again >= NOBODY_NEW]
-    who = ", ".join(sorted(nobody))
-    return [f"{who}: there since so many were told, and likely one of the others"] * bool(nobody)
+    again = zip(doubted.names, doubted.again, strict=True)
+    nobody = sorted(name for name, probable in again if probable >= NOBODY_NEW)
+    if not nobody:
+        return []
+    return [f"{', '.join(nobody)}: there since so many were told, and likely one of the others"]
 
 
 def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: int) -> int | None:
@@ -120,14 +128,14 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
     return who if mixed is None and k > high else mixed
 
 
-def _strangest(found: Decoded) -> Float64[np.ndarray, "1 p"]:
-    """Of the windows that a speaker holds alone, the one that is least like him."""
+def _strangest(found: Decoded) -> Float64[np.ndarray, "some p"]:
+    """Of the windows that a speaker holds alone, a few that are least like him."""
     said = found.monologues
     cosines = said.centroids @ said.vectors.T.astype(np.float64)  # (k, n)
     held = said.weights > 0
     alone = held & (held.sum(axis=0) == 1)
-    _, window = np.unravel_index(np.where(alone, cosines, np.inf).argmin(), held.shape)
-    return said.vectors[[window]].astype(np.float64)
+    own = np.where(alone, cosines, np.inf).min(axis=0)  # (n,)
+    return said.vectors[np.argsort(own, kind="stable")[:FEW]].astype(np.float64)
 
 
 def _two_others(found: Decoded) -> int | None:

@@ -39,9 +39,7 @@ from sklearn.linear_model import LogisticRegression
 from steps.markdown import percent, print_table
 from steps.trained import MODEL
 
-from diarize import clustering
 from diarize.audio import SAMPLE_RATE
-from diarize.embedding import load_encoder
 from diarize.formats.rttm import read_rttm
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
@@ -183,16 +181,11 @@ def hear(path: Path, reference: Annotation, diarizer: Diarizer, more: int | None
 
 def divided(path: Path, diarizer: Diarizer, speakers: int) -> Decoded:
     """Who speaks when in a recording that is clustered into so many, of whom none leaves."""
-    embedded, model = diarizer.embed(path), load_encoder(MODEL)
-    estimator = clustering.make(
-        diarizer.backend,
-        n_speakers=min(speakers, len(embedded.coarse)),
-        compose=model.compose,
-        scatter=model.knowledge.scatter.within(embedded.narrow),
-        random_state=diarizer.seed,
-    ).fit(embedded.coarse)
+    embedded = diarizer.embed(path)
+    estimator = diarizer.estimator(embedded).set_params(n_speakers=speakers)
+    estimator.ask_no_more_than(len(embedded.coarse))
     heard = embedded.cells, embedded.fine, embedded.counts
-    return decoder(*heard, diarizer.timeline, speakers)(estimator)
+    return decoder(*heard, diarizer.timeline, speakers)(estimator.fit(embedded.coarse))
 
 
 def who_is_new(found: Annotation, reference: Annotation, names: Sequence[str]) -> list[bool | None]:
