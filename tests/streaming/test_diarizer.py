@@ -36,21 +36,26 @@ def feed(diarizer: StreamingDiarizer, samples: np.ndarray, sizes: list[int]) -> 
 
 
 @pytest.fixture(scope="module")
-def whole(sound: np.ndarray) -> tuple[list[Turn], str]:
+def begun(sound: np.ndarray) -> np.ndarray:
+    return sound[: 7 * RATE]
+
+
+@pytest.fixture(scope="module")
+def whole(begun: np.ndarray) -> tuple[list[Turn], str]:
     diarizer = StreamingDiarizer(RATE)
-    turns = feed(diarizer, sound, [len(sound)])
+    turns = feed(diarizer, begun, [len(begun)])
     return turns, rttm_text(diarizer.finish())
 
 
 @settings(max_examples=5)
 @given(st.lists(st.sampled_from([1, 7, 511, 1601, 9999, 50_001]), min_size=2, max_size=4))
 def test_blocks_make_no_difference(
-    sound: np.ndarray, whole: tuple[list[Turn], str], sizes: list[int]
+    begun: np.ndarray, whole: tuple[list[Turn], str], sizes: list[int]
 ) -> None:
     if max(sizes) < 500:
         sizes = [*sizes, 4001]  # a block of a few samples at a time takes for ever
     diarizer = StreamingDiarizer(RATE)
-    assert feed(diarizer, sound, sizes) == whole[0]
+    assert feed(diarizer, begun, sizes) == whole[0]
     assert rttm_text(diarizer.finish()) == whole[1]
 
 
@@ -60,7 +65,7 @@ def test_turns_follow_each_other(whole: tuple[list[Turn], str]) -> None:
     for before, after in pairwise(turns):
         assert before.end <= after.start
     for turn in turns:
-        assert 0 <= turn.start < turn.end <= 12.0 and not turn.final
+        assert 0 <= turn.start < turn.end <= 7.0 and not turn.final
         assert turn.speakers == tuple(sorted(set(turn.speakers)))
 
 
@@ -150,7 +155,7 @@ def test_what_is_said_live_waits_for_no_pass(
     monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)  # nor for a look back
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: now[0])
     diarizer = StreamingDiarizer(RATE, latency=2.0, refine=5.0)
-    long = np.tile(sound, 2)
+    long = np.tile(sound, 2)[: 17 * RATE]
     with pytest.warns(RuntimeWarning, match="hindsight takes longer than its 5 s"):
         for begin in range(0, len(long), 4000):
             now[0] = 1000.0 + begin / RATE

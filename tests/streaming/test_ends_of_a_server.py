@@ -40,7 +40,7 @@ def test_a_server_that_ends_settles_tells_and_keeps(pcm: bytes, tmp_path: Path) 
 def test_a_server_that_is_killed_has_kept_what_was_settled(pcm: bytes, tmp_path: Path) -> None:
     with (
         in_a_process("--out", str(tmp_path), "--refine", "5") as (child, address),
-        connect(address, compression=None, proxy=None) as client,
+        connect(address, compression=None, proxy=None, close_timeout=1) as client,
     ):
         client.send(pcm)
         client.send(pcm)

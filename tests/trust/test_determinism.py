@@ -63,7 +63,7 @@ def test_another_number_of_threads(tmp_path: Path, repo_root: Path) -> None:
             "run",
             "egs/conversation.ogg",
             "--end",
-            "60",
+            "30",
             "--out",
             str(out),
         ]
