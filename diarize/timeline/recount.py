@@ -29,8 +29,9 @@ MORE = 2  # speakers beyond those that there may be at most
 NOBODY_NEW = 0.5
 """Probability that a speaker is one of those who talk more, from which on there is one fewer."""
 
-TOLD = 0.9
-"""The same where so many were told; who tells of a speaker is right as a rule."""
+TOLD, IN_ALL = 0.9, 1.0
+"""The same where so many were told, since who tells of a speaker is right as a rule, and how many
+of them may be expected to be nobody new, before the likeliest leaves all the same."""
 
 FEW = 10  # windows that are tried for somebody who is missing
 
@@ -122,7 +123,7 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
     again = (every if k > high else within(every, low, high)).again
     most = int(again.argmax())
     who = said.names.index(every.names[most])
-    if again[most] >= (NOBODY_NEW if k > low else TOLD):
+    if again[most] >= (NOBODY_NEW if k > low else TOLD) or (k == low and again.sum() > IN_ALL):
         return who
     mixed = _two_others(found) if composes else None
     return who if mixed is None and k > high else mixed

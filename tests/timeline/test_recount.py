@@ -108,6 +108,19 @@ def test_who_cannot_be_told_apart_is_heard_once(told: dict[str, int]) -> None:
     assert note.count("SPEAKER_") == 2
 
 
+@pytest.mark.parametrize("seed", [36, 42, 47])
+def test_of_several_in_doubt_the_likeliest_leaves(seed: int) -> None:
+    """Of four that were told, two are one man in several moods, and neither surely."""
+    rng = np.random.default_rng(seed)
+    moods = NEAR + rng.normal(0, 0.12, (4, 32))
+    vectors = np.concatenate([np.repeat(moods, 18, axis=0), np.repeat(FAR[None], 6, axis=0)])
+    vectors = vectors + rng.normal(0, 0.2, vectors.shape)
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    _, believed = heard(vectors, SCATTER, n_speakers=4)
+    seconds = sorted(believed.monologues.seconds.tolist())
+    assert seconds[0] <= 2 and seconds[-1] >= 36  # not four parts
+
+
 def test_who_is_like_another_stays_where_so_many_are_told() -> None:
     """That there are three makes it likely that the third is one who is there."""
     _, believed = heard(voices(NEAR, NEARER, FAR), n_speakers=3)
