@@ -146,7 +146,10 @@ def probabilities(
 
 
 def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
-    """The doubts that are left of each speaker where the number of people has these bounds."""
+    """The doubts that are left of each speaker where the number of people has these bounds.
+
+    Where the doubts are sure of another number, they all are left.
+    """
     k = len(found.again)
     low, high = min(low, k), max(high or 2 * k, k)
 
@@ -154,6 +157,8 @@ def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
         return float(_numbers(again, hides)[low : high + 1].sum())
 
     everything = mass(found.again, found.hides)
+    if everything < np.finfo(float).tiny:
+        return found
     again, hides = found.again.copy(), found.hides.copy()
     for i, one in enumerate(np.eye(k, dtype=bool)):  # if that one doubt were certain
         again[i] *= mass(np.where(one, 1.0, found.again), found.hides) / everything

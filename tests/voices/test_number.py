@@ -93,6 +93,14 @@ def test_who_is_told_to_be_alone_is_not_in_doubt() -> None:
     assert within(doubted()).names == ()
 
 
+@pytest.mark.parametrize("speakers", [((0.0, 1.0),), ((0.0, 0.0), (1.0, 0.0))])
+def test_doubts_that_are_sure_of_another_number_are_left(speakers: tuple) -> None:
+    every = doubted(*speakers)
+    left = within(every, len(speakers), len(speakers))
+    np.testing.assert_array_equal([left.again, left.hides], [every.again, every.hides])
+    assert probabilities(every, len(speakers), len(speakers)) == {len(speakers): 1.0}
+
+
 @given(CHANCES)
 def test_the_possible_numbers_are_enough_and_hold_the_one_found(speakers: Doubts) -> None:
     number, found = probabilities(speakers), len(speakers.names)
