@@ -288,7 +288,12 @@ class Diarizer:
         if asked := estimator.ask_no_more_than(n):
             holds = f"its {n} windows of speech hold at most {n}"
             notes.append(f"too short for {asked} speakers: {holds}")
-        return *recounted(estimator, embedded.coarse, decoded, self.likeness), notes
+        estimator, found = recounted(estimator, embedded.coarse, decoded, self.likeness)
+        k, least = len(found.names), self._bounds[0]
+        if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded
+            short = f"its {len(embedded.cells)} windows of speech"
+            notes.append(f"too short for {least} speakers: {k} are heard in {short}")
+        return estimator, found, notes
 
     def estimator(self, embedded: Embedded) -> Any:
         """The clustering, not fitted yet, and what is known of how these windows scatter."""

@@ -141,6 +141,17 @@ def test_more_speakers_than_windows(diarizer: Diarizer, write_tone: Callable[...
     assert diarizer.n_speakers == 5
 
 
+def test_more_speakers_than_windows_that_are_decoded(
+    diarizer: Diarizer, write_tone: Callable[..., Path]
+) -> None:
+    diarizer.n_speakers, diarizer.step = 8, 0.05
+    found = diarizer.diarize(write_tone("tone.wav", 0.9))
+    assert found.windows > 8
+    few = len(found.annotation.labels())
+    assert found.notes[0].startswith(f"too short for 8 speakers: {few} are heard in its ")
+    assert len(found.notes) == 1
+
+
 def test_who_cannot_be_told_apart_is_named(diarizer: Diarizer, talk: Path) -> None:
     diarizer.n_speakers = 4
     found = diarizer.diarize(talk)
