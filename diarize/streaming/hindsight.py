@@ -76,6 +76,7 @@ class Hindsight:
             options,
             likeness,
             bounds["n_speakers"] or bounds["min_speakers"] or 0,
+            bounds["n_speakers"] or bounds["max_speakers"],
         )
         self._interval = math.inf if refine is None else refine
         self._next = 2 * self._interval

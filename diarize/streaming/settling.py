@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,15 @@ class Settler:
     """Clusters all that was heard so far, and settles the part that was not settled before.
 
     A speaker keeps the name under which passes before spoke of it: names go to the speakers that
-    share most windows with those of the pass before.
+    share most windows with those of the pass before. Where there are as many names as there may be
+    speakers, whoever shares none gets that of the speaker whom he is most like and who is gone.
 
     Args:
         make: a new clustering, not fitted yet, for so many vectors.
         options: of the timeline.
         likeness: of the embedding.
         least: so many speakers are named, however short their turns are.
+        most: so many are named at most; None: as many as are found.
     """
 
     def __init__(
@@ -38,11 +40,13 @@ class Settler:
         options: TimelineOptions,
         likeness: Likeness,
         least: int = 0,
+        most: int | None = None,
     ) -> None:
-        self._make, self._options, self._least, self._likeness = make, options, least, likeness
+        self._make, self._options, self._likeness = make, options, likeness
+        self._least, self._most = least, most
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
-        self._n_names = 0
+        self._named: dict[str, Float64[np.ndarray, " p"]] = {}  # all that were, and where they lay
 
     def settle(
         self,
@@ -82,8 +86,22 @@ class Settler:
         for b, e, speakers in by_sets(found.turns, begin, end):
             for speaker in sorted(speakers):
                 if names[speaker] is None:
-                    names[speaker] = f"SPEAKER_{self._n_names:02d}"
-                    self._n_names += 1
+                    names[speaker] = self._name(estimator.centroids_[speaker], names)
             settled.append((b, e, tuple(sorted(str(names[speaker]) for speaker in speakers))))
         self._before, self._names = estimator.sets_, names
+        self._named |= {
+            name: centroid
+            for name, centroid in zip(names, estimator.centroids_, strict=True)
+            if name is not None
+        }
         return settled
+
+    def _name(self, centroid: Float64[np.ndarray, " p"], taken: Collection[str | None]) -> str:
+        """A name for a speaker who has none, beside those that are taken."""
+        if self._most is None or len(self._named) < self._most:
+            name = f"SPEAKER_{len(self._named):02d}"
+        else:
+            gone = [name for name in self._named if name not in taken]
+            name = max(gone, key=lambda one: float(self._named[one] @ centroid))
+        self._named[name] = centroid
+        return name

@@ -190,9 +190,9 @@ def test_hardly_any_sound(n: int) -> None:
 
 
 def test_speakers_can_be_bound(sound: np.ndarray) -> None:
-    for n in (1, 2):
-        diarizer = StreamingDiarizer(RATE, n_speakers=n)
-        diarizer.push(sound)
+    for n, refine in ((1, None), (2, None), (3, 5.0)):
+        diarizer = StreamingDiarizer(RATE, n_speakers=n, refine=refine)
+        feed(diarizer, sound, [8000])
         assert len(diarizer.finish().labels()) == n
 
 

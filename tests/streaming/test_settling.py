@@ -65,6 +65,22 @@ def test_speakers_keep_their_names_from_pass_to_pass() -> None:
         assert begin >= end
 
 
+@pytest.mark.parametrize(("most", "names"), [(2, "01"), (None, "012")])
+def test_no_more_are_named_than_there_may_be(most: int | None, names: str) -> None:
+    """Two who are two at first are one beside a third, who takes the name that is left."""
+    vectors = voices("aabbcccc")
+    vectors[:4] = 0.9 * vectors[[0, 0, 0, 0]] + 0.4 * vectors[:4]
+
+    def two(_n_windows: int) -> Any:
+        return clustering.make("ac", n_speakers=2, max_set_size=1)
+
+    settler = Settler(two, TimelineOptions(), Likeness(), most=most)
+    found = settler.settle(vectors[:4], cells(4), vectors[:4], 0.0, 4.0)
+    found += settler.settle(vectors, cells(8), vectors, 4.0, np.inf)
+    assert "".join(sorted({name[-1] for *_, (name,) in found})) == names
+    assert next(name for *_, (name,) in found) == "SPEAKER_00"
+
+
 def test_nothing_was_heard() -> None:
     settler = Settler(make, TimelineOptions(), Likeness())
     nothing = np.zeros((0, 16), np.float32)
