@@ -286,13 +286,14 @@ class Diarizer:
             estimator.fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
         if asked := estimator.ask_no_more_than(n):
-            holds = f"its {n} windows of speech hold at most {n}"
+            holds = "window of speech holds" if n == 1 else "windows of speech hold"
+            holds = f"its {n} {holds} at most {n}"
             notes.append(f"too short for {asked} speakers: {holds}")
         estimator, found = recounted(estimator, embedded.coarse, decoded, self.likeness)
         k, least = len(found.names), self._bounds[0]
         if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded
-            short = f"its {len(embedded.cells)} windows of speech"
-            notes.append(f"too short for {least} speakers: {k} are heard in {short}")
+            windows = f"{len(embedded.cells)} windows of speech"
+            notes.append(f"too short for {least} speakers: no more than {k} in its {windows}")
         return estimator, found, notes
 
     def estimator(self, embedded: Embedded) -> Any:

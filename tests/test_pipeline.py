@@ -148,7 +148,7 @@ def test_more_speakers_than_windows_that_are_decoded(
     found = diarizer.diarize(write_tone("tone.wav", 0.9))
     assert found.windows > 8
     few = len(found.annotation.labels())
-    assert found.notes[0].startswith(f"too short for 8 speakers: {few} are heard in its ")
+    assert found.notes[0].startswith(f"too short for 8 speakers: no more than {few} in its ")
     assert len(found.notes) == 1
 
 

@@ -233,16 +233,22 @@ def open_recording(
     )
 
 
+def require_part(start: float | None, end: float | None, of: str = "") -> None:
+    """Refuse times that no recording has between them; `of` is said before the reason."""
+    for name, value in (("start", start), ("end", end)):
+        if value is not None and (math.isnan(value) or value < 0):
+            raise InputError(f"{of}{name} is {value} s; it must not be negative")
+    begin = start or 0.0
+    if end is not None and end <= begin:
+        raise InputError(f"{of}the part ends at {end:g} s, but starts at {begin:g} s")
+
+
 def _part(
     label: str, start: float | None, end: float | None, total: float
 ) -> tuple[int, int | None]:
     """The samples at 16 kHz that lie between two times."""
-    for name, value in (("start", start), ("end", end)):
-        if value is not None and (math.isnan(value) or value < 0):
-            raise InputError(f"{label}: {name} is {value} s; it must not be negative")
+    require_part(start, end, f"{label}: ")
     begin = start or 0.0
-    if end is not None and end <= begin:
-        raise InputError(f"{label}: the part ends at {end:g} s, but starts at {begin:g} s")
     if begin >= total:
         raise InputError(f"{label}: start is {begin:g} s, but the recording ends at {total:.3f} s")
     first = round(begin * SAMPLE_RATE)

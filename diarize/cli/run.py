@@ -73,6 +73,7 @@ def _check(given: RunOptions) -> None:
 def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     """What is done with each recording; refuses before any work is done what cannot be done."""
     from diarize.activity.detectors import is_detector
+    from diarize.audio.recording import require_part
     from diarize.batch.jobs import require_distinct, require_files
     from diarize.batch.running import require_dask
     from diarize.batch.targets import Targets
@@ -84,6 +85,8 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
 
     sources = [job.source for job in jobs]
     several = len(jobs) > 1 or given.audio != sources or given.channels == "separate"
+    if several:  # of a single one it is refused by its name
+        require_part(given.start, given.end)
     targets = Targets.resolve(
         given.out,
         jobs,

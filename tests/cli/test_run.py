@@ -186,6 +186,7 @@ def test_a_part_keeps_the_times_of_the_file(run: Run, talk: Path) -> None:
         talk, "start is 13 s, but the recording ends at 12.000 s"
     )
     run(talk, "--start", 3, "--end", 2).assert_refused(talk, "the part ends at 2 s")
+    run(talk, talk.parent, "--start", 3, "--end", 2).assert_refused("the part ends at 2 s")
 
 
 def test_speech_as_a_file_says(run: Run, talk: Path, tmp_path: Path) -> None:
