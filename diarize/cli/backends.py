@@ -33,7 +33,8 @@ def backends() -> None:
     table.add_column("backend", no_wrap=True)
     table.add_column("where it comes from")
     for preset in PRESETS.values():
-        table.add_row(preset.name, preset.backend, Text(preset.source))
+        backend = f"{preset.backend} or any" if preset.suits_any else preset.backend
+        table.add_row(preset.name, backend, Text(preset.source))
     print_table(table)
 
 

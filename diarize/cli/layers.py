@@ -222,13 +222,13 @@ def preset_params(context: Context) -> dict[str, Any]:
     """Options of the backend that the preset sets, and that the command has no option for.
 
     Raises:
-        InputError: the command line asks for another backend than the preset's.
+        InputError: the command line asks for a backend that it does not suit.
     """
     preset = context.obj
     if preset is None:
         return {}
     backend = context.params["backend"]
-    if backend != preset.backend:
+    if backend != preset.backend and not preset.suits_any:
         raise InputError(f"preset {preset.name} is for backend {preset.backend}, not {backend}")
     return {
         name: value

@@ -48,6 +48,11 @@ class Preset:
         return {name: value for name, value in self.params.items() if name not in TIMELINE}
 
     @property
+    def suits_any(self) -> bool:
+        """Whether it is of the timeline alone, so that any backend may stand beside it."""
+        return bool(self.timeline_params) and not self.clustering_params
+
+    @property
     def timeline_params(self) -> dict[str, Any]:
         """The options of the timeline."""
         return {name: value for name, value in self.params.items() if name in TIMELINE}

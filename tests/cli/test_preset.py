@@ -70,6 +70,15 @@ def test_another_backend_is_refused(cluster: Any, preset: Any) -> None:
     cluster("--backend", "ckm", "--preset", preset("ac")).assert_refused("not ckm")
 
 
+def test_turns_may_end_the_same_way_with_another_backend(
+    run: Callable[..., Result], talk: Path
+) -> None:
+    given = ["--backend", "ac", talk]
+    told = run(*given, "--min-turn", 0.1, "--min-gap", 0.2)
+    assert run(*given, "--preset", "tight").out == told.out
+    assert run(*given, "--preset", "turns").out != told.out
+
+
 def test_a_preset_that_cannot_be_used_is_refused(cluster: Any, preset: Any) -> None:
     cluster("--preset", "missing.json").assert_refused("preset missing.json: no such file")
     file = preset("ac", linkage="ward")
