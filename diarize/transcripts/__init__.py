@@ -43,7 +43,7 @@ _WRITE = {
 
 
 def read_transcripts(source: Source, format: str) -> list[Transcript]:
-    """What a transcript says, by recording; all but CTM are named as the file's stem.
+    """What a transcript says, by recording; all but CTM with words are named as the file's stem.
 
     `source` is a path, ``-`` (standard input) or an open file.
 
@@ -52,7 +52,7 @@ def read_transcripts(source: Source, format: str) -> list[Transcript]:
     """
     name, text = read_text(source)
     if format == "ctm":
-        return parse_ctm(name, text)
+        return parse_ctm(name, text) or [Transcript(stem_of(name), ())]
     return _PARSE[require_transcript(format)](name, text, stem_of(name))
 
 

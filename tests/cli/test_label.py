@@ -34,6 +34,15 @@ def words(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("format", "text"), [("srt", ""), ("vtt", "WEBVTT\n"), ("ctm", ""), ("md", "# talk\n")]
+)
+def test_nothing_was_said(cli: Cli, turns: Path, tmp_path: Path, format: str, text: str) -> None:
+    (tmp_path / "talk.ctm").write_text("")
+    found = cli("label", tmp_path / "talk.ctm", "--turns", turns, "--format", format)
+    assert (found.status, found.out, found.err) == (0, text, "")
+
+
 def test_subtitles(cli: Cli, turns: Path, tmp_path: Path) -> None:
     (tmp_path / "whatever.srt").write_text(SRT)
     found = cli("label", tmp_path / "whatever.srt", "--turns", turns)
