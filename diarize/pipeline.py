@@ -286,9 +286,8 @@ class Diarizer:
             estimator.fit(embedded.fine, truth)
             return estimator, decoded(estimator), notes
         if asked := estimator.ask_no_more_than(n):
-            holds = "window of speech holds" if n == 1 else "windows of speech hold"
-            holds = f"its {n} {holds} at most {n}"
-            notes.append(f"too short for {asked} speakers: {holds}")
+            hold = "window of speech holds" if n == 1 else "windows of speech hold"
+            notes.append(f"too short for {asked} speakers: its {n} {hold} at most {n}")
         estimator, found = recounted(estimator, embedded.coarse, decoded, self.likeness)
         k, least = len(found.names), self._bounds[0]
         if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded

@@ -109,6 +109,8 @@ def nobody_else(doubted: Doubts) -> list[str]:
 def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: int) -> int | None:
     """Who is very probably one of the others or, where g says it, two at once.
 
+    Of as many as were told, if more than one is expected to be nobody new, whoever is likeliest to.
+
     Args:
         found: who speaks when.
         likeness: of the embedding.
@@ -123,7 +125,8 @@ def _nobody(found: Decoded, likeness: Likeness, composes: bool, low: int, high: 
     again = (every if k > high else within(every, low, high)).again
     most = int(again.argmax())
     who = said.names.index(every.names[most])
-    if again[most] >= (NOBODY_NEW if k > low else TOLD) or (k == low and again.sum() > IN_ALL):
+    enough = NOBODY_NEW if k > low else TOLD
+    if again[most] >= enough or (k == low and again.sum() > IN_ALL):
         return who
     mixed = _two_others(found) if composes else None
     return who if mixed is None and k > high else mixed
