@@ -35,6 +35,8 @@ MAX_SPEAKERS = 20
 MOST_SETS = 5000
 """Most sets of speakers looked at: time and memory grow with their number."""
 
+UNTOLD = 10**9  # sets; how many more there are, nobody is told
+
 BOUNDS = ("n_speakers", "min_speakers", "max_speakers")  # `SpeakerBounds` looks at them
 
 
@@ -76,9 +78,10 @@ class SpeakerBounds:
         if low > n_rows > 0:
             raise ValueError(f"{low} speakers asked for, but there are only {n_rows} rows")
         if max_set_size > 1:
-            if (n_sets := count_sets(low, max_set_size)) > MOST_SETS:
+            if (n_sets := count_sets(low, max_set_size, UNTOLD)) > MOST_SETS:
+                many = n_sets if n_sets <= UNTOLD else "over a billion"
                 raise ValueError(
-                    f"{low} speakers have {n_sets} sets of up to {max_set_size}, more than the "
+                    f"{low} speakers have {many} sets of up to {max_set_size}, more than the "
                     f"{MOST_SETS} that can be looked at: lower max_set_size"
                 )
             high = most_speakers(high, max_set_size, MOST_SETS)

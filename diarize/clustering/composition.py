@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from math import comb, factorial
+from math import comb, factorial, inf
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
@@ -48,9 +48,14 @@ STEP32 = 5e-3
 """The same for a narrower g, whose rounding the difference must rise above."""
 
 
-def count_sets(n_speakers: int, max_set_size: int) -> int:
-    """How many sets of 1 to `max_set_size` of k speakers there are."""
-    return sum(comb(n_speakers, size) for size in range(1, min(max_set_size, n_speakers) + 1))
+def count_sets(n_speakers: int, max_set_size: int, enough: float = inf) -> int:
+    """How many sets of 1 to `max_set_size` of k speakers there are, counted until `enough`."""
+    found = 0
+    for size in range(1, min(max_set_size, n_speakers) + 1):
+        found += comb(n_speakers, size)
+        if found > enough:
+            break
+    return found
 
 
 def count_orders(set_size: int) -> int:
@@ -66,8 +71,8 @@ def count_compositions(n_speakers: int, max_set_size: int) -> int:
 
 def most_speakers(high: int, max_set_size: int, most_sets: int) -> int:
     """The largest number of speakers, 1 to `high`, with at most `most_sets` sets."""
-    k = max(high, 1)
-    while k > 1 and count_sets(k, max_set_size) > most_sets:
+    k = max(min(high, most_sets), 1)
+    while k > 1 and count_sets(k, max_set_size, most_sets) > most_sets:
         k -= 1
     return k
 

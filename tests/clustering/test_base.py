@@ -33,6 +33,10 @@ def test_sets_that_are_too_many_are_not_looked_for():
     with pytest.raises(ValueError, match="20 speakers have 60459 sets of up to 6, more than") as e:
         SpeakerBounds.resolve(20, None, None, 100, 6)
     assert "\n" not in str(e.value)
+    for huge in (3000, 10**12):
+        with pytest.raises(ValueError, match=rf"^{huge} speakers have over a billion sets"):
+            SpeakerBounds.resolve(huge, None, None, 0, huge)
+    assert SpeakerBounds.resolve(None, None, 10**12, 1000, 10**12).high == 12
 
 
 def test_rows_whose_squares_leave_the_range_of_float32_are_widened():
