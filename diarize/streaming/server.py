@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).with_name("page.html")
 STREAM_PATH = "/stream"
 MOST_BYTES = 1 << 20  # of one message
+MOST_REASON = 123  # bytes of the reason of a close
 READING = 30.0  # seconds after which a client who does not read is given up
 POLL = 3600.0  # seconds: nothing is due
 TRY_AGAIN_LATER, UNUSABLE, BROKEN = 1013, 1008, 1011  # codes of a close
@@ -318,7 +319,7 @@ async def _refuse(connection: ServerConnection, reason: str, code: int) -> None:
 
     with contextlib.suppress(ConnectionClosed, TimeoutError):
         await _send(connection, [json.dumps({"error": reason})])
-        await _hang_up(connection, code, reason[:100])
+        await _hang_up(connection, code, reason.encode()[:MOST_REASON].decode(errors="ignore"))
 
 
 async def _hang_up(connection: ServerConnection, code: int = 1000, reason: str = "") -> None:

@@ -98,13 +98,13 @@ def train_embedding(
         begun = has_begun(written, folder)
         start = None if recipe.start is None else load_model(recipe.start)
         noises = noises_of(recipe.noise)
+        rooms = training_rooms(recipe.rooms, recipe.seed)
         development = _development(recipe, hook) if processes.first else {}
         if processes.first and not begun:
             _voices(recipe, start, hook).save(folder / "voices")
             write_recipe(written, folder)
         processes.wait()
         voices = Voices.load(folder / "voices")
-        rooms = training_rooms(recipe.rooms, recipe.seed)
         maker = EpisodeMaker(voices, noises, recipe.episodes, recipe.seed, rooms)
         torch.manual_seed(recipe.seed)
         model = CompositionalEmbedding(recipe.model if start is None else start.config)

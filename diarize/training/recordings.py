@@ -180,10 +180,11 @@ def fit_recordings(
     begun = has_begun(written, folder)
     start = load_model(recipe.start)
     taught, held = parted(recipe.recordings)
+    rooms, noises = training_rooms(recipe.rooms, recipe.seed), noises_of(recipe.noise)
     if not begun:
         _collect(recipe, taught, folder, hook)
         write_recipe(written, folder)
-    maker = _maker(recipe, folder)
+    maker = _maker(recipe, folder, rooms, noises)
     trainer = Fitter(start, recipe.loop, recipe.kept, own_device)
     begin(trainer, maker, folder / "checkpoint.safetensors", start)
     train(trainer, maker, folder, {}, workers=workers, until=until, hook=hook, report=report)
@@ -202,11 +203,12 @@ def fit_recordings(
     return Fit(weights, better, *figures, len(taught), len(held))
 
 
-def _maker(recipe: FittingRecipe, folder: Path) -> FittingMaker:
+def _maker(
+    recipe: FittingRecipe, folder: Path, rooms: np.ndarray, noises: list[np.ndarray]
+) -> FittingMaker:
     """What makes batches of the voices in the folder."""
     own = Voices.load(folder / "voices")
     beside = Voices.load(folder / "beside") if recipe.speech else own
-    rooms, noises = training_rooms(recipe.rooms, recipe.seed), noises_of(recipe.noise)
     speakers = np.unique(own.corpora, return_inverse=True, return_counts=True)
     together = np.minimum(speakers[2], MOST_SPEAKERS)[speakers[1]]  # voices of each one's recording
     sizes, counts = np.unique(together, return_counts=True)

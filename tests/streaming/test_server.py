@@ -155,6 +155,7 @@ def test_a_result_that_cannot_be_written_is_told(
         ("?channels=0", None, "channels are 1 to 1024"),
         ("?latency=0.1", None, "cannot be promised"),
         ("?speed=2", None, "speed: not one of format, rate, channels, latency"),
+        (f"?{'%C3%A9' * 100}=2", None, "é: not one of format"),
         ("", "hello", "a message is samples, or 'end'"),
         ("?format=f32", np.array([np.nan], "<f4").tobytes(), "not a finite number"),
     ],

@@ -170,6 +170,7 @@ def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_p
         ({"split": "test"}, "no utterances in split test"),
         ({"development": "test"}, "no utterances in split test"),
         ({"noise": [tmp_path / "no"]}, "no: no such folder of noise"),
+        ({"rooms": tmp_path / "no"}, "no: no such folder of rooms"),
         ({"unlabelled": tmp_path}, ": no recordings"),
         ({"episodes": EpisodeConfig(speakers=5)}, "4 speakers, but 5 meet in training"),
     ):

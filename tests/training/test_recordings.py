@@ -143,4 +143,7 @@ def test_what_cannot_be_learned_from(recipe: FittingRecipe, talks: Path, tmp_pat
     (folder / "alone.rttm").write_text("")
     with pytest.raises(InputError, match=r"alone.wav: nobody speaks in it, by its RTTM file"):
         fit_recordings(few, tmp_path / "out", workers=0)
+    nowhere = dataclasses.replace(recipe, rooms=tmp_path / "no")
+    with pytest.raises(InputError, match="no: no such folder of rooms"):
+        fit_recordings(nowhere, tmp_path / "out", workers=0)
     assert not (tmp_path / "out").exists()
