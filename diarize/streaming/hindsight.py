@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from threading import BoundedSemaphore, Lock, Thread
 from typing import Any
 
@@ -37,6 +38,28 @@ SHORTEST_REFINE = 5.0  # seconds
 PASSES = BoundedSemaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
+@dataclass
+class _Clusterings:
+    """What is settled is clustered by a new one each time; holds nothing of what was heard."""
+
+    backend: str
+    params: Mapping[str, Any]
+    bounds: Mapping[str, int | None]
+    scatter: Scatter
+    narrow: bool = False
+
+    def __call__(self, n_windows: int) -> Any:
+        """One for what is settled; few windows are asked for no more speakers than these."""
+        made = self.made(self.backend, self.bounds, self.narrow)
+        made.ask_no_more_than(n_windows)
+        return made
+
+    def made(self, backend: str, bounds: Mapping[str, int | None], narrow: bool) -> Any:
+        """One of a backend."""
+        scatter = self.scatter.within(narrow)
+        return clustering.make(backend, **bounds, scatter=scatter, **self.params)
+
+
 class Hindsight:
     """Settles who spoke: every `refine` seconds what is older than as many, or all at the end.
 
@@ -65,14 +88,13 @@ class Hindsight:
     ) -> None:
         if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
-        self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
-        self._scatter, self._narrow = scatter, False
+        self._new = _Clusterings(backend, dict(params), dict(bounds), scatter)
         if clustering.make(backend).needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
-        self._clustering(0).fit(np.zeros((0, dimension), np.float32))
+        self._new(0).fit(np.zeros((0, dimension), np.float32))
         self._options, self._likeness = options, likeness
         self._settler = Settler(
-            self._clustering,
+            self._new,
             options,
             likeness,
             bounds["n_speakers"] or bounds["min_speakers"] or 0,
@@ -131,7 +153,7 @@ class Hindsight:
 
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
-        self._narrow = narrow  # no pass is under way
+        self._new.narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
         cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
@@ -151,7 +173,7 @@ class Hindsight:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        estimator = self._made("ckm", {"max_speakers": most}, narrow)
+        estimator = self._new.made("ckm", {"max_speakers": most}, narrow)
         decoded = decoder(*heard, self._options)
         return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
 
@@ -173,14 +195,3 @@ class Hindsight:
         # A daemon: a pass that takes long must not keep the program from ending.
         Thread(target=run, name="diarize-hindsight", daemon=True).start()
         return done
-
-    def _clustering(self, n_windows: int) -> Any:
-        """A new one for what is settled; few windows are asked for no more speakers than these."""
-        made = self._made(self._backend, self._bounds, self._narrow)
-        made.ask_no_more_than(n_windows)
-        return made
-
-    def _made(self, backend: str, bounds: Mapping[str, int | None], narrow: bool) -> Any:
-        """A new clustering."""
-        scatter = self._scatter.within(narrow)
-        return clustering.make(backend, **bounds, scatter=scatter, **self._params)

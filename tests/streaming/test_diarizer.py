@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import gc
+import tempfile
 import threading
 from itertools import count, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import rttm_text
-from diarize.streaming import Turn
+from diarize.streaming import Turn, history
 from diarize.streaming.settling import Settler
 from diarize.streaming.timing import MARGIN
 
@@ -57,6 +60,28 @@ def test_blocks_make_no_difference(
     diarizer = StreamingDiarizer(RATE)
     assert feed(diarizer, begun, sizes) == whole[0]
     assert rttm_text(diarizer.finish()) == whole[1]
+
+
+def test_a_stream_that_nobody_holds_leaves_no_file(
+    begun: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = []
+
+    def remembered() -> Any:
+        files.append(tempfile.TemporaryFile())  # noqa: SIM115 - closed with its object
+        return files[-1]
+
+    monkeypatch.setattr(history, "tempfile", SimpleNamespace(TemporaryFile=remembered))
+    gc.disable()  # whoever serves many streams makes little garbage, which is seldom looked for
+    try:
+        for refine, sound in ((None, begun[: 4 * RATE]), (5.0, np.tile(begun, 2))):
+            diarizer = StreamingDiarizer(RATE, refine=refine)
+            feed(diarizer, sound, [RATE])
+            diarizer.finish()
+            del diarizer
+        assert len(files) == 6 and all(file.closed for file in files)
+    finally:
+        gc.enable()
 
 
 def test_turns_follow_each_other(whole: tuple[list[Turn], str]) -> None:
