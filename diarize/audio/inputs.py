@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 import threading
 import weakref
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from diarize.errors import InputError
+from diarize.storage.files import standard_input
 
 STDIN = "-"
 
@@ -166,9 +166,10 @@ def make_input(source: str | os.PathLike[str] | BinaryFile) -> Input:
 def _from_path(source: str | os.PathLike[str]) -> Input:
     name = os.fsdecode(source)
     if name == STDIN:
-        if sys.stdin.isatty():
+        stdin = standard_input()
+        if stdin.isatty():
             raise InputError("standard input: is a terminal; pipe or redirect a recording into it")
-        return _spooled(sys.stdin.buffer, "standard input", "stdin")
+        return _spooled(stdin.buffer, "standard input", "stdin")
     path = Path(name)
     with _open_path(path, name) as file:
         if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):

@@ -6,6 +6,7 @@ The modules of the commands import nothing heavy; what they need is imported in 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -101,6 +102,7 @@ def main() -> NoReturn:
     # While libraries load, nearly all that is made stays: looking for garbage as often as Python
     # does would take a sixth of a short run.
     gc.set_threshold(100_000)
+    _stand_in()
     with raised():
         if completion.VARIABLE in os.environ:
             completion.answer(typer.main.get_command(app))
@@ -119,6 +121,31 @@ def main() -> NoReturn:
             # What could not be written must not be tried again, and reported again, on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before."""
+
+    def write(self, text: str) -> int:
+        """Refuse what cannot be told."""
+        if text:
+            raise OSError(errno.EBADF, "is closed", "standard output")
+        return 0
+
+
+def _stand_in() -> None:
+    """Put something where a standard stream is closed, which Python leaves empty.
+
+    Results are refused there, and nobody is told what goes wrong. No file that is opened gets the
+    number of such a stream.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for _ in closed:
+        nowhere = os.open(os.devnull, os.O_RDWR)  # the least number that is free
+    if "stdout" in closed:
+        sys.stdout = _Closed()
+    if "stderr" in closed:
+        sys.stderr = os.fdopen(nowhere, "w", encoding="utf-8")
 
 
 def run_command(arguments: Sequence[str]) -> int:

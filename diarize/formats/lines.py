@@ -6,12 +6,12 @@ import codecs
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from diarize.errors import InputError
+from diarize.storage.files import standard_input
 
 
 @runtime_checkable
@@ -154,7 +154,7 @@ def read_text(source: Source) -> tuple[str, str]:
         if not isinstance(source, (str, os.PathLike)):
             content = source.read()
         elif os.fspath(source) == "-":
-            content = sys.stdin.buffer.read()
+            content = standard_input().buffer.read()
         else:
             content = Path(name).read_bytes()
     except OSError as error:

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -26,6 +27,13 @@ _OPENED = "/proc/self/fd/{}"
 
 # With or without an ending, these are no files on Windows.
 _DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])(\.|$)", re.IGNORECASE)
+
+
+def standard_input() -> Any:
+    """Standard input; InputError: it is closed."""
+    if sys.stdin is None or getattr(sys.stdin, "closed", False):
+        raise InputError("standard input: is closed")
+    return sys.stdin
 
 
 @contextlib.contextmanager

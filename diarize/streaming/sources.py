@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from diarize.errors import InputError
+from diarize.storage import files
 from diarize.streaming.pcm import Pcm
 
 MOST_BYTES = 1 << 18  # read at a time, at most
@@ -83,11 +83,10 @@ def standard_input(pcm: Pcm) -> Iterator[np.ndarray]:
     Raises:
         InputError: it is a terminal, or closed.
     """
-    if sys.stdin is None or sys.stdin.closed:
-        raise InputError("standard input: is closed")
-    if sys.stdin.isatty():
+    stdin = files.standard_input()
+    if stdin.isatty():
         raise InputError("standard input: is a terminal; pipe raw samples into it")
-    read = _reader()
+    read = _reader(stdin)
 
     def blocks() -> Iterator[np.ndarray]:
         data = read(MOST_BYTES)
@@ -102,11 +101,11 @@ def standard_input(pcm: Pcm) -> Iterator[np.ndarray]:
     return blocks()
 
 
-def _reader() -> Callable[[int], bytes]:
+def _reader(stdin: Any) -> Callable[[int], bytes]:
     try:
-        number = sys.stdin.fileno()
+        number = stdin.fileno()
     except (OSError, ValueError):  # no file behind it
-        return getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read)
+        return getattr(stdin.buffer, "read1", stdin.buffer.read)
     return lambda size: os.read(number, size)  # takes no lock, which the end would wait for
 
 

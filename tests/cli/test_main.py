@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -103,3 +104,34 @@ def test_a_full_disk_behind_standard_output(repo_root: Path) -> None:
         message = process.communicate(timeout=60)[1]
     assert process.returncode == 1
     assert message == "diarize: error: No space left on device\n"
+
+
+def test_standard_streams_that_were_closed(repo_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.rttm").write_text("SPEAKER a 1 0.000 1.000 <NA> <NA> A <NA> <NA>\n")
+
+    def run(closed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "diarize", *arguments]
+        return subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(repo_root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    # A file gets nobody's number, and what nobody can be told is not told to others.
+    assert run("<&- >&- 2>&-", "convert", "a.rttm", "b.rttm").returncode == 0
+    assert (tmp_path / "b.rttm").read_text() == (tmp_path / "a.rttm").read_text()
+    silent = run("2>&-", "score", "a.rttm", "b.rttm", "--json")
+    assert silent.returncode == 0 and json.loads(silent.stdout)["total"]["der"] == 0
+
+    for closed, arguments, status, reason in (
+        (">&-", ["convert", "a.rttm", "-", "--to", "json"], 1, "output: is closed"),
+        ("<&-", ["convert", "-", "c.json", "--from", "rttm"], 2, "input: is closed"),
+        ("<&-", ["run", "-"], 2, "input: is closed"),
+    ):
+        refused = run(closed, *arguments)
+        assert (refused.returncode, refused.stdout) == (status, "")
+        assert refused.stderr == f"diarize: error: standard {reason}\n"
+    assert not (tmp_path / "c.json").exists()
