@@ -13,6 +13,7 @@ the window least like its speaker that is taken for somebody else's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from jaxtyping import Float, Float64
 from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.timeline.decoding import Decoded
-from diarize.voices.number import Doubts, doubts, within
+from diarize.voices.number import Doubts, doubts, fewer, within
 
 MORE = 2  # speakers beyond those that there may be at most
 
@@ -32,6 +33,10 @@ NOBODY_NEW = 0.5
 TOLD, IN_ALL = 0.9, 1.0
 """The same where so many were told, since who tells of a speaker is right as a rule, and how many
 of them may be expected to be nobody new, before the likeliest leaves all the same."""
+
+FEWER = 0.8
+"""Probability that those who were told are fewer, from which on so many are found as if nobody had
+told how many."""
 
 FEW = 10  # windows that are tried for somebody who is missing
 
@@ -52,8 +57,9 @@ def recounted(
     Where it is told how many there are at most, `MORE` are looked for, since turns tell better than
     windows who is to leave; where it is told how many there are at least, that counts for whoever
     is doubted, and where too few are left, somebody is heard in what is least like its speaker.
-    Where nobody says from which cosine on two voices are alike, as in a narrow band, in which near
-    centroids may be two voices, everybody stays.
+    Where those who are told are probably fewer, that is so of those who are found if nobody tells
+    how many. Where nobody says from which cosine on two voices are alike, as in a narrow band, in
+    which near centroids may be two voices, nobody leaves.
 
     Args:
         estimator: not fitted yet; what it is told of the number of speakers holds.
@@ -64,16 +70,35 @@ def recounted(
     Returns:
         The clustering into those who stay, and who speaks when by it.
     """
-    if not len(windows) or estimator.scatter is None or estimator.scatter.alike is None:
+    if not len(windows) or estimator.scatter is None:
+        return estimator.fit(windows), decoded(estimator)
+    low = estimator.n_speakers or estimator.min_speakers or 1
+    high = estimator.n_speakers or estimator.max_speakers or len(windows)
+    alone = copy(estimator)
+    estimator, found = _left(estimator, windows, decoded, likeness, low, high)
+    if low > 1 and found.names and fewer(doubts(found.monologues, likeness)) >= FEWER:
+        alone.set_params(n_speakers=None, min_speakers=None, max_speakers=high)
+        _, those = _left(alone, windows, decoded, likeness, 1, high)
+        if 0 < len(those.names) < low:
+            filled, fuller = _filled(estimator, windows, decoded, those, low)
+            if len(fuller.names) >= low:
+                return filled, fuller
+    return estimator, found
+
+
+def _left(
+    estimator: Any,
+    windows: Float[np.ndarray, "n p"],
+    decoded: Callable[[Any], Decoded],
+    likeness: Likeness,
+    low: int,
+    high: int,
+) -> tuple[Any, Decoded]:
+    """Fit it, and let leave who is nobody new; from `low` to `high` speakers stay."""
+    if estimator.scatter.alike is None:
         return estimator.fit(windows), decoded(estimator)
     told, most = estimator.n_speakers, estimator.max_speakers
-    low, high = told or estimator.min_speakers or 1, told or most or len(windows)
     composes = estimator.compose is not None
-
-    def among(centroids: Float64[np.ndarray, "k p"]) -> tuple[Any, Decoded]:
-        moved = estimator.moved_to(windows, centroids)
-        return moved, decoded(moved)
-
     estimator.ask_for_more(len(windows), MORE)
     found = decoded(estimator.fit(windows))
     estimator.set_params(n_speakers=told, max_speakers=most)
@@ -83,17 +108,32 @@ def recounted(
     while (who := _nobody(found, likeness, composes, low, high)) is not None:
         if low <= len(found.names) <= high:
             enough = estimator, found
-        estimator, found = among(np.delete(found.monologues.centroids, who, axis=0))
+        estimator = estimator.moved_to(windows, np.delete(found.monologues.centroids, who, axis=0))
+        found = decoded(estimator)
     if estimator.n_speakers_ > high:  # somebody has no turn
-        estimator, found = among(found.monologues.centroids)
+        estimator = estimator.moved_to(windows, found.monologues.centroids)
+        found = decoded(estimator)
+    estimator, found = _filled(estimator, windows, decoded, found, low)
+    return (enough or (estimator, found)) if len(found.names) < low else (estimator, found)
+
+
+def _filled(
+    estimator: Any,
+    windows: Float[np.ndarray, "n p"],
+    decoded: Callable[[Any], Decoded],
+    found: Decoded,
+    low: int,
+) -> tuple[Any, Decoded]:
+    """Hear somebody in what is least like its speaker, until there are `low` or no more is said."""
     while (k := len(found.names)) < low:
         for window in _strangest(found):
-            fuller = among(np.concatenate([found.monologues.centroids, window[None]]))
-            if len(fuller[1].names) > k:
+            centroids = np.concatenate([found.monologues.centroids, window[None]])
+            moved = estimator.moved_to(windows, centroids)
+            if len((fuller := decoded(moved)).names) > k:
                 break
-        else:  # no more is said
-            return enough or (estimator, found)
-        estimator, found = fuller
+        else:
+            break
+        estimator, found = moved, fuller
     return estimator, found
 
 

@@ -145,6 +145,12 @@ def probabilities(
     return {int(number): float(each[number]) for number in np.flatnonzero(each)}
 
 
+def fewer(found: Doubts) -> float:
+    """How probable it is, by the doubts alone, that there are fewer people than were found."""
+    each = probabilities(found, clustered=0.0)
+    return sum(probable for number, probable in each.items() if number < len(found.again))
+
+
 def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
     """The doubts that are left of each speaker where the number of people has these bounds.
 

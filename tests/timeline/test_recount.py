@@ -121,6 +121,14 @@ def test_of_several_in_doubt_the_likeliest_leaves(seed: int) -> None:
     assert seconds[0] <= 2 and seconds[-1] >= 36  # not four parts
 
 
+@pytest.mark.parametrize("told", [{"n_speakers": 2}, {"min_speakers": 2}])
+def test_over_a_telephone_halves_of_a_voice_are_no_two_people(told: dict[str, int]) -> None:
+    moods = voices(NEAR, 0.98 * NEAR + 0.2 * np.eye(32)[1])
+    _, believed = heard(moods, replace(SCATTER, alike=None), **told)
+    least, most = sorted(believed.monologues.seconds.tolist())
+    assert least <= 2 and most >= 2 * SECONDS - 4
+
+
 def test_who_is_like_another_stays_where_so_many_are_told() -> None:
     """That there are three makes it likely that the third is one who is there."""
     _, believed = heard(voices(NEAR, NEARER, FAR), n_speakers=3)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyannote.core import Annotation
 
 from diarize.scatter import Likeness
-from diarize.voices.number import SURE, Doubts, doubts, possible, probabilities, within
+from diarize.voices.number import SURE, Doubts, doubts, fewer, possible, probabilities, within
 from diarize.voices.vectors import Monologues
 
 from ..making import annotation, cells
@@ -85,6 +85,14 @@ def test_doubts_that_a_told_number_leaves_are_those_of_bayes(speakers: Doubts, t
     if total > 1e-9:
         left = within(few, told, told)
         np.testing.assert_allclose(np.stack([left.again, left.hides]), sums / total, atol=1e-6)
+
+
+def test_fewer_are_those_of_whom_somebody_is_nobody_new() -> None:
+    again, hides = np.array([0.0, 0.6, 0.5]), np.array([0.0, 0.0, 0.2])
+    # One of them, and the third not two; or two of them, whether or not the third is two.
+    expected = (0.6 * 0.5 + 0.4 * 0.5) * 0.8 + 0.6 * 0.5
+    assert fewer(Doubts(("a", "b", "c"), again, hides)) == pytest.approx(expected)
+    assert fewer(Doubts((), np.zeros(0), np.zeros(0))) == 0
 
 
 def test_who_is_told_to_be_alone_is_not_in_doubt() -> None:
