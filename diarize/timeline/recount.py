@@ -35,8 +35,8 @@ TOLD, IN_ALL = 0.9, 1.0
 of them may be expected to be nobody new, before the likeliest leaves all the same."""
 
 FEWER = 0.8
-"""Probability that those who were told are fewer, from which on so many are found as if nobody had
-told how many."""
+"""Probability that there are fewer than were told, from which on those stay whole who are found if
+nobody tells how many."""
 
 FEW = 10  # windows that are tried for somebody who is missing
 
@@ -57,9 +57,10 @@ def recounted(
     Where it is told how many there are at most, `MORE` are looked for, since turns tell better than
     windows who is to leave; where it is told how many there are at least, that counts for whoever
     is doubted, and where too few are left, somebody is heard in what is least like its speaker.
-    Where those who are told are probably fewer, that is so of those who are found if nobody tells
-    how many. Where nobody says from which cosine on two voices are alike, as in a narrow band, in
-    which near centroids may be two voices, nobody leaves.
+    Where, by their own doubts, there are probably fewer than were told, those stay whole who are
+    found if nobody tells how many, and whoever is missing is heard in that way, too. Where nobody
+    says from which cosine on two voices are alike, as in a narrow band, in which near centroids may
+    be two voices, nobody leaves.
 
     Args:
         estimator: not fitted yet; what it is told of the number of speakers holds.
@@ -131,7 +132,7 @@ def _filled(
             moved = estimator.moved_to(windows, centroids)
             if len((fuller := decoded(moved)).names) > k:
                 break
-        else:
+        else:  # no more is said
             break
         estimator, found = moved, fuller
     return estimator, found
