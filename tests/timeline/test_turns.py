@@ -150,6 +150,12 @@ def test_the_largest_set_holds_for_turns(
         assert sum(begin < instant < end for begin, end, _ in found) <= most
 
 
+def test_a_cell_between_borders_that_met_is_no_turn() -> None:
+    cells = np.array([[0.0, 1.0], [1.0, 1.0 + 2e-16], [1.0 + 2e-16, 2.0]])
+    found = turns(cells, SpeakerSets(np.eye(3, dtype=bool)), TimelineOptions(), least=3)
+    assert [who for *_, who in found] == [0, 2]
+
+
 def test_short_turns_stay_where_a_cell_is_settled() -> None:
     sets = SpeakerSets.from_labels([0, 0, 1, 0, 1, 0])
     options = TimelineOptions(min_turn=0.6, min_gap=0.0)
