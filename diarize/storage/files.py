@@ -31,7 +31,7 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9¹²³])(\.|$)", re.IGNOREC
 
 def standard_input() -> Any:
     """Standard input; InputError: it is closed."""
-    if sys.stdin is None or getattr(sys.stdin, "closed", False):
+    if sys.stdin is None or sys.stdin.closed:
         raise InputError("standard input: is closed")
     return sys.stdin
 

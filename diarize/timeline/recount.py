@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,67 +75,66 @@ def recounted(
         return estimator.fit(windows), decoded(estimator)
     low = estimator.n_speakers or estimator.min_speakers or 1
     high = estimator.n_speakers or estimator.max_speakers or len(windows)
-    alone = copy(estimator)
-    estimator, found = _left(estimator, windows, decoded, likeness, low, high)
+    heard = _Heard(windows, decoded, likeness)
+    estimator, found = heard.left(estimator, low, high)
     if low > 1 and found.names and fewer(doubts(found.monologues, likeness)) >= FEWER:
-        alone.set_params(n_speakers=None, min_speakers=None, max_speakers=high)
-        _, those = _left(alone, windows, decoded, likeness, 1, high)
+        untold = copy(estimator)
+        untold.set_params(n_speakers=None, min_speakers=None, max_speakers=high)
+        _, those = heard.left(untold, 1, high)
         if 0 < len(those.names) < low:
-            filled, fuller = _filled(estimator, windows, decoded, those, low)
-            if len(fuller.names) >= low:
-                return filled, fuller
+            filled = heard.filled(estimator, those, low)
+            if len(filled[1].names) >= low:
+                return filled
     return estimator, found
 
 
-def _left(
-    estimator: Any,
-    windows: Float[np.ndarray, "n p"],
-    decoded: Callable[[Any], Decoded],
-    likeness: Likeness,
-    low: int,
-    high: int,
-) -> tuple[Any, Decoded]:
-    """Fit it, and let leave who is nobody new; from `low` to `high` speakers stay."""
-    if estimator.scatter.alike is None:
-        return estimator.fit(windows), decoded(estimator)
-    told, most = estimator.n_speakers, estimator.max_speakers
-    composes = estimator.compose is not None
-    estimator.ask_for_more(len(windows), MORE)
-    found = decoded(estimator.fit(windows))
-    estimator.set_params(n_speakers=told, max_speakers=most)
-    if not found.names:
-        return estimator, found
-    enough = None
-    while (who := _nobody(found, likeness, composes, low, high)) is not None:
-        if low <= len(found.names) <= high:
-            enough = estimator, found
-        estimator = estimator.moved_to(windows, np.delete(found.monologues.centroids, who, axis=0))
-        found = decoded(estimator)
-    if estimator.n_speakers_ > high:  # somebody has no turn
-        estimator = estimator.moved_to(windows, found.monologues.centroids)
-        found = decoded(estimator)
-    estimator, found = _filled(estimator, windows, decoded, found, low)
-    return (enough or (estimator, found)) if len(found.names) < low else (estimator, found)
+@dataclass(frozen=True)
+class _Heard:
+    """What is heard of a recording; attributes as the arguments of `recounted`."""
 
+    windows: Float[np.ndarray, "n p"]
+    decoded: Callable[[Any], Decoded]
+    likeness: Likeness
 
-def _filled(
-    estimator: Any,
-    windows: Float[np.ndarray, "n p"],
-    decoded: Callable[[Any], Decoded],
-    found: Decoded,
-    low: int,
-) -> tuple[Any, Decoded]:
-    """Hear somebody in what is least like its speaker, until there are `low` or no more is said."""
-    while (k := len(found.names)) < low:
-        for window in _strangest(found):
-            centroids = np.concatenate([found.monologues.centroids, window[None]])
-            moved = estimator.moved_to(windows, centroids)
-            if len((fuller := decoded(moved)).names) > k:
+    def among(self, estimator: Any, centroids: Float64[np.ndarray, "k p"]) -> tuple[Any, Decoded]:
+        """The clustering with speakers who lie there, and who speaks when by it."""
+        moved = estimator.moved_to(self.windows, centroids)
+        return moved, self.decoded(moved)
+
+    def left(self, estimator: Any, low: int, high: int) -> tuple[Any, Decoded]:
+        """Fit it, and let leave who is nobody new; from `low` to `high` speakers stay."""
+        if estimator.scatter.alike is None:
+            return estimator.fit(self.windows), self.decoded(estimator)
+        told, most = estimator.n_speakers, estimator.max_speakers
+        composes = estimator.compose is not None
+        estimator.ask_for_more(len(self.windows), MORE)
+        found = self.decoded(estimator.fit(self.windows))
+        estimator.set_params(n_speakers=told, max_speakers=most)
+        if not found.names:
+            return estimator, found
+        enough = None
+        while (who := _nobody(found, self.likeness, composes, low, high)) is not None:
+            if low <= len(found.names) <= high:
+                enough = estimator, found
+            others = np.delete(found.monologues.centroids, who, axis=0)
+            estimator, found = self.among(estimator, others)
+        if estimator.n_speakers_ > high:  # somebody has no turn
+            estimator, found = self.among(estimator, found.monologues.centroids)
+        filled = self.filled(estimator, found, low)
+        return enough if enough and len(filled[1].names) < low else filled
+
+    def filled(self, estimator: Any, found: Decoded, low: int) -> tuple[Any, Decoded]:
+        """Hear somebody in what is least like its speaker, until there are `low`, or no more."""
+        while (k := len(found.names)) < low:
+            for window in _strangest(found):
+                centroids = np.concatenate([found.monologues.centroids, window[None]])
+                fuller = self.among(estimator, centroids)
+                if len(fuller[1].names) > k:
+                    break
+            else:  # no more is said
                 break
-        else:  # no more is said
-            break
-        estimator, found = moved, fuller
-    return estimator, found
+            estimator, found = fuller
+        return estimator, found
 
 
 def nobody_else(doubted: Doubts) -> list[str]:

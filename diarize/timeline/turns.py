@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
-LEAST = 1e-3  # seconds: what formats write
+MILLISECOND = 1e-3  # the least that formats write
 
 
 def turns(
@@ -60,7 +60,7 @@ def turns(
         apart = (spoken[1:, 0] - spoken[:-1, 1] > 1e-9) & ~closed[rows[:-1], speaker]
         begins = spoken[np.concatenate([[True], apart]), 0]
         ends = spoken[np.concatenate([apart, [True]]), 1]
-        heard = ends - begins > LEAST  # a cell between two borders that met holds nothing
+        heard = ends - begins > MILLISECOND  # a cell between two borders that met holds nothing
         stretches = zip(begins[heard], ends[heard], strict=True)
         found += [(float(b), float(e), speaker) for b, e in stretches]
     return sorted(found)

@@ -84,7 +84,7 @@ def test_standard_input_is_spooled(
 ) -> None:
     path = write_tone(channels=2)
     expected = read(path)
-    stdin = SimpleNamespace(buffer=Pipe(path.read_bytes()), isatty=lambda: False)
+    stdin = SimpleNamespace(buffer=Pipe(path.read_bytes()), closed=False, isatty=lambda: False)
     monkeypatch.setattr(sys, "stdin", stdin)
     recording = open_recording("-")
     assert (recording.uri, recording.label) == ("stdin", "standard input")
@@ -96,7 +96,7 @@ def test_standard_input_is_spooled(
 
 
 def test_a_terminal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(closed=False, isatty=lambda: True))
     with pytest.raises(InputError, match="standard input: is a terminal"):
         open_recording("-")
 
