@@ -20,8 +20,8 @@ from unittest.mock import patch
 import numpy as np
 
 from diarize.activity import NetworkActivity
-from diarize.activity.ears import Ears
 from diarize.activity.hearing import hear
+from diarize.activity.inference import CountingStream
 from diarize.audio import Recording, open_recording
 from diarize.embedding import encoder, windows
 from diarize.features import mfcc
@@ -144,8 +144,8 @@ def watched(clock: Clock) -> Iterator[None]:
         stack.enter_context(patch.object(encoder, "mfcc", timed("features", mfcc)))
         within = timed("timeline and output", decode)
         stack.enter_context(patch("diarize.timeline.decoding.decode", within))
-        listens = timed("activity", Ears.listen)
-        stack.enter_context(patch.object(Ears, "listen", listens))
+        listens = timed("activity", CountingStream.listen)
+        stack.enter_context(patch.object(CountingStream, "listen", listens))
         for step in ("_submit", "_embed", "__exit__"):
             do = timed("f", getattr(windows.Batches, step))
             stack.enter_context(patch.object(windows.Batches, step, do))

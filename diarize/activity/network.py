@@ -1,4 +1,4 @@
-"""Our own ears: how many voices there are at each instant, and with that where there is speech."""
+"""The network that counts voices, as a detector: how many speak, and so where anybody does."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diarize.activity.belief import believed
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT, Heard
-from diarize.activity.ears import STEP_SECONDS, Answer, Context, Ears, Sound
+from diarize.activity.inference import (
+    STEP_SECONDS,
+    Context,
+    CountingStream,
+    NetworkInput,
+    Posteriors,
+)
 from diarize.activity.level import as_chunks, measure_gain
+from diarize.activity.rejection import reject_non_voices
 from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
@@ -69,28 +75,28 @@ class NetworkActivity(SpeechByCounts):
             InputError: the recording turns out to be damaged, or there are no such weights.
         """
         answer, seconds = self.answer(recording, hook)
-        return self.heard(recording.start, believed(*answer), seconds)
+        return self.heard(recording.start, reject_non_voices(*answer), seconds)
 
-    def answer(self, recording: Recording, hook: Hook | None = None) -> tuple[Answer, float]:
+    def answer(self, recording: Recording, hook: Hook | None = None) -> tuple[Posteriors, float]:
         """What the network says of a recording before it is doubted, and the seconds heard."""
         counter = load_counter(self.model)
         gain = np.float32(measure_gain(recording))
-        parts: list[Answer] = []
+        parts: list[Posteriors] = []
         seconds = 0.0
-        ears = Ears(counter, Context(SPAN, CONTEXT, CONTEXT, ROWS))
+        counting = CountingStream(counter, Context(SPAN, CONTEXT, CONTEXT, ROWS))
 
-        def sounds() -> Iterator[tuple[int, Sound]]:
+        def sounds() -> Iterator[tuple[int, NetworkInput]]:
             for block in ahead(recording.blocks(SPAN * STEP_SECONDS / 2)):
-                yield len(block), ears.listen(as_chunks(block * gain))
+                yield len(block), counting.listen(as_chunks(block * gain))
 
         for n_samples, sound in ahead(sounds(), 2 * ROWS):  # as many as are answered at once
-            parts += ears.answer(sound)
+            parts += counting.answer(sound)
             seconds += n_samples / SAMPLE_RATE
             if hook is not None:
                 hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
-        parts += ears.finish()
+        parts += counting.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
-        return Answer(*(np.concatenate(part)[:n] for part in zip(*parts, strict=True))), seconds
+        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*parts, strict=True))), seconds
 
 
 def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:

@@ -1,4 +1,4 @@
-"""The ears of others: pyannote's segmentation as an ONNX file, asked only how many speak.
+"""Segmentation models of others: pyannote's as an ONNX file, asked only how many speak.
 
 The network says of each frame of a window of ten seconds which set of its (at most three) local
 speakers is heard. Who they are does not matter here: the probabilities of all sets of one size are
@@ -25,7 +25,7 @@ from diarize.activity.counts import INSTANT, Heard
 from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
-from diarize.storage.onnx_network import OnnxNetwork, axes_text, number_told
+from diarize.storage.onnx_network import OnnxNetwork, axes_text, metadata_number
 from diarize.threads import torch_threads
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class SegmentationActivity(SpeechByCounts):
     def identity(self) -> list[Any]:
         """All that the result depends on beside the recording, as JSON knows it."""
         path = Path(self.model)
-        told = path.with_suffix(".toml")
-        files = [one.read_bytes() for one in (path, told) if one.is_file()]
+        beside = path.with_suffix(".toml")
+        files = [one.read_bytes() for one in (path, beside) if one.is_file()]
         content = [hashlib.sha256(one).hexdigest() for one in files]
         return ["segmentation", self.threshold, self.min_speech, self.min_silence, *content]
 
@@ -109,19 +109,19 @@ class Segmentation:
             )
         self._input, self._output = sound.name, answer.name
 
-        def told(key: str, default: int) -> int:
-            return number_told(path, network.told, key, default)
+        def number(key: str, default: int) -> int:
+            return metadata_number(path, network.metadata, key, default)
 
-        rate = told("sample_rate", SAMPLE_RATE)
+        rate = number("sample_rate", SAMPLE_RATE)
         if rate != SAMPLE_RATE:
             raise InputError(f"{path}: made for {rate} Hz; sound is heard at {SAMPLE_RATE} Hz here")
         hop = STEPS * SAMPLES
-        self.window = told("window_size", sound.axes[2] or 10 * SAMPLE_RATE) // hop * hop
+        self.window = number("window_size", sound.axes[2] or 10 * SAMPLE_RATE) // hop * hop
         if self.window < SAMPLE_RATE:
             raise InputError(f"{path}: windows of {self.window} samples are too short")
-        self._sizes = sizes_of(told("num_speakers", 3), told("powerset_max_classes", 2))
+        self._sizes = sizes_of(number("num_speakers", 3), number("powerset_max_classes", 2))
         found = self._run(np.zeros((1, self.window), np.float32))
-        width, shift = told("receptive_field_size", 991), told("receptive_field_shift", 270)
+        width, shift = number("receptive_field_size", 991), number("receptive_field_shift", 270)
         if abs(found.shape[1] * shift - self.window) > PATIENCE * shift:
             raise InputError(f"{path}: {found.shape[1]} frames in a window, {shift} samples apart")
         middles = (np.arange(found.shape[1]) * shift + width / 2) / SAMPLE_RATE

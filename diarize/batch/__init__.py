@@ -4,11 +4,11 @@
 leaves out what an earlier run has finished.
 """
 
+from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job, find_jobs, require_distinct
 from diarize.batch.results import Result
 from diarize.batch.running import run, unfinished
 from diarize.batch.targets import Targets
-from diarize.batch.told import Turns
 from diarize.batch.work import Done, Work
 
 __all__ = [

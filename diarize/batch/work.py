@@ -11,11 +11,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job, name_of, open_recordings
 from diarize.batch.manifest import Fingerprint, file_sha256
 from diarize.batch.results import Result
 from diarize.batch.targets import Targets
-from diarize.batch.told import Turns
 from diarize.errors import InputError, explain, one_line
 from diarize.storage.version import __version__
 

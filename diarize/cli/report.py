@@ -27,7 +27,7 @@ def report(
     import numpy as np
 
     from diarize.audio import open_recording
-    from diarize.batch.told import Turns
+    from diarize.batch.annotations import Turns
     from diarize.cli.messages import note
     from diarize.formats import format_of, read_turns
     from diarize.formats.json import read_known

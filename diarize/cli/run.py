@@ -74,10 +74,10 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     """What is done with each recording; refuses before any work is done what cannot be done."""
     from diarize.activity.detectors import is_detector
     from diarize.audio.recording import require_part
+    from diarize.batch.annotations import Turns, read_corrections
     from diarize.batch.jobs import require_distinct, require_files
     from diarize.batch.running import require_dask
     from diarize.batch.targets import Targets
-    from diarize.batch.told import Turns, read_corrections
     from diarize.batch.work import Work
     from diarize.cli.progress import progress
     from diarize.storage.files import require_folder
@@ -195,7 +195,7 @@ def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
     """Where there is speech; None: that is to be detected."""
     from diarize.activity import whole
     from diarize.activity.detectors import DETECTORS, is_detector
-    from diarize.batch.told import Turns
+    from diarize.batch.annotations import Turns
 
     if is_detector(vad):
         return None

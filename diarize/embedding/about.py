@@ -48,7 +48,7 @@ def _weights(path: Path) -> dict[str, Any]:
 
 def _network(path: Path) -> dict[str, Any]:
     network = OnnxNetwork(path)
-    if CLASSES in network.told:
+    if CLASSES in network.metadata:
         heard = Segmentation(path, "cpu")
         return {
             "kind": "segmentation: --vad",
@@ -68,4 +68,4 @@ def _network(path: Path) -> dict[str, Any]:
 
 
 def _licence(network: OnnxNetwork) -> dict[str, str]:
-    return {key: network.told[key] for key in ("license", "url") if key in network.told}
+    return {key: network.metadata[key] for key in ("license", "url") if key in network.metadata}

@@ -15,7 +15,7 @@ from diarize.embedding.encoder import Rows
 from diarize.embedding.front_ends import NORMALISATIONS, kaldi_rows, nemo_rows, sample_rows
 from diarize.errors import InputError
 from diarize.features import SAMPLE_RATE
-from diarize.storage.onnx_network import OnnxNetwork, Port, axes_text, number_told
+from diarize.storage.onnx_network import OnnxNetwork, Port, axes_text, metadata_number
 
 FULL_SCALE = 32768.0
 NEMO_MULTIPLE = 16  # rows to which NeMo's networks are fed zeros at the end
@@ -72,33 +72,33 @@ def family_of(network: OnnxNetwork) -> Family:
         InputError: it is no speaker encoder, or nothing says which kind, or a kind that is not
             known here.
     """
-    path, told = network.path, network.told
+    path, metadata = network.path, network.metadata
     first, length = _inputs(network)
-    framework = told.get("framework", "samples" if _reads_samples(first) else "")
+    framework = metadata.get("framework", "samples" if _reads_samples(first) else "")
     if framework not in FAMILIES:
         known = ", ".join(FAMILIES)
         said = f"framework {framework} is unknown" if framework else "no framework is named in it"
         raise InputError(f"{path}: {said}; a {path.stem}.toml beside it may name one of {known}")
-    told = FAMILIES[framework] | told
-    rate = number_told(path, told, "sample_rate", SAMPLE_RATE)
+    metadata = FAMILIES[framework] | metadata
+    rate = metadata_number(path, metadata, "sample_rate", SAMPLE_RATE)
     if rate != SAMPLE_RATE:
         raise InputError(f"{path}: made for {rate} Hz; sound is heard at {SAMPLE_RATE} Hz here")
     for key, wanted in (("window_size_ms", 25), ("window_stride_ms", 10)):
-        if number_told(path, told, key, wanted) != wanted:
-            raise InputError(f"{path}: {key} = {told[key]}, and only {wanted} is known here")
-    normalise = told.get("feature_normalize_type", "")
+        if metadata_number(path, metadata, key, wanted) != wanted:
+            raise InputError(f"{path}: {key} = {metadata[key]}, and only {wanted} is known here")
+    normalise = metadata.get("feature_normalize_type", "")
     if normalise not in NORMALISATIONS:
         raise InputError(f"{path}: feature_normalize_type {normalise} is unknown")
-    scale = 1.0 if number_told(path, told, "normalize_samples", 1) else FULL_SCALE
-    axes = _axes(network, first, framework, told)
-    bands = number_told(path, told, "feat_dim", _bands(first, axes))
+    scale = 1.0 if metadata_number(path, metadata, "normalize_samples", 1) else FULL_SCALE
+    axes = _axes(network, first, framework, metadata)
+    bands = metadata_number(path, metadata, "feat_dim", _bands(first, axes))
     if framework == "nemo":
         rows = nemo_rows(bands)
     elif framework == "samples":
         rows = sample_rows(scale)
     else:
-        rows = kaldi_rows(bands, told["window_type"], scale)
-    output = _output(network, number_told(path, told, "output_dim", 0))
+        rows = kaldi_rows(bands, metadata["window_type"], scale)
+    output = _output(network, metadata_number(path, metadata, "output_dim", 0))
     return Family(framework, rows, NORMALISATIONS[normalise], first.name, length, output.name, axes)
 
 
@@ -120,7 +120,7 @@ def _reads_samples(port: Port) -> bool:
     return len(port.axes) == 2 or port.axes[1] == 1
 
 
-def _axes(network: OnnxNetwork, port: Port, framework: str, told: Mapping[str, str]) -> str:
+def _axes(network: OnnxNetwork, port: Port, framework: str, metadata: Mapping[str, str]) -> str:
     """How windows lie; the bands of NeMo's networks come before time."""
     if (framework == "samples") != _reads_samples(port):
         raise InputError(

@@ -33,7 +33,7 @@ class OnnxNetwork:
     Attributes:
         path: of the file.
         device: "cpu" or "cuda": CUDA where it was asked for and onnxruntime was built with it.
-        told: what the file says of itself, and above that the TOML file beside it.
+        metadata: what the file says of itself, and above that the TOML file beside it.
         inputs, outputs: in their order.
 
     Raises:
@@ -57,7 +57,9 @@ class OnnxNetwork:
             if type(error).__name__ == "InvalidProtobuf":
                 reason = "not an ONNX file, or a damaged one"
             raise InputError(f"{path}: {reason}") from None
-        self.told = dict(self._session.get_modelmeta().custom_metadata_map) | read_told(path)
+        self.metadata = dict(self._session.get_modelmeta().custom_metadata_map) | read_metadata(
+            path
+        )
         self.inputs = [_port(one) for one in self._session.get_inputs()]
         self.outputs = [_port(one) for one in self._session.get_outputs()]
 
@@ -89,7 +91,7 @@ def require_onnx(path: Path) -> None:
         raise InputError(f"{path}: {size / 2**30:.1f} GB, and no ONNX file has more than 2")
 
 
-def read_told(path: Path) -> dict[str, str]:
+def read_metadata(path: Path) -> dict[str, str]:
     """What the TOML file beside a network says of it; nothing where there is none.
 
     Raises:
@@ -108,13 +110,13 @@ def read_told(path: Path) -> dict[str, str]:
     return {key: str(int(v) if isinstance(v, bool) else v) for key, v in found.items()}
 
 
-def number_told(path: Path, told: Mapping[str, str], key: str, default: int) -> int:
+def metadata_number(path: Path, metadata: Mapping[str, str], key: str, default: int) -> int:
     """A whole number that a network says of itself.
 
     Raises:
         InputError: it says something else.
     """
-    text = told.get(key, "").strip()
+    text = metadata.get(key, "").strip()
     if not text:
         return default
     try:

@@ -21,9 +21,9 @@ from diarize.errors import InputError
 from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counted, hear_live
-from diarize.streaming.hindsight import Hindsight
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.live import make_live
+from diarize.streaming.refinement import Refinement
 from diarize.streaming.review import Reviews
 from diarize.streaming.said import Said
 from diarize.streaming.timing import plan, time_to_hear
@@ -123,7 +123,7 @@ class StreamingDiarizer:
         self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
         self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
         self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
-        self._hindsight = Hindsight(
+        self._refinement = Refinement(
             refine_backend,
             {
                 "max_set_size": max_set_size,
@@ -139,7 +139,7 @@ class StreamingDiarizer:
         )
         self._reviews = None
         if isinstance(self._live, LiveCentroids):
-            look = partial(self._hindsight.review, most=self._live.most)
+            look = partial(self._refinement.review, most=self._live.most)
             self._reviews = Reviews(self._live, look)
         self._knows = False  # of a speaker
         self._merged: dict[str, str] = {}  # as it was told
@@ -172,7 +172,7 @@ class StreamingDiarizer:
     @property
     def settled(self) -> list[Turn]:
         """Final turns so far."""
-        return self._hindsight.turns
+        return self._refinement.turns
 
     def push(self, samples: Any) -> list[Turn]:
         """Take in sound.
@@ -194,7 +194,7 @@ class StreamingDiarizer:
         said = []
         while (piece := self._intake.take(self._timing.hop)) is not None:
             said += self._hear(piece)
-        return said + self._hindsight.collect()
+        return said + self._refinement.collect()
 
     def catch_up(self, until: float) -> list[Turn]:
         """Decide on sound although what follows it does not come: for a stream that stalls.
@@ -240,7 +240,7 @@ class StreamingDiarizer:
         """
         if self._annotation is None:
             self.end()
-            self._hindsight.finish(self._band.narrow)
+            self._refinement.finish(self._band.narrow)
             self._annotation = self._final()
         return self._annotation
 
@@ -278,14 +278,14 @@ class StreamingDiarizer:
         # Sound that came faster than it is spoken, as from a file, is not late by waiting.
         ahead = max(0.0, heard - (monotonic() - self._began))
         if self._reviews is not None:
-            n_windows = len(self._hindsight.coarse)
+            n_windows = len(self._refinement.coarse)
             self._reviews.go_on(heard, n_windows, self._band.narrow, patience=ahead)
-        if self._hindsight.is_due(heard):
-            if self._hindsight.is_done(within=ahead):
-                said += self._hindsight.collect()
-                self._hindsight.go_on(heard, self._band.narrow)
+        if self._refinement.is_due(heard):
+            if self._refinement.is_done(within=ahead):
+                said += self._refinement.collect()
+                self._refinement.go_on(heard, self._band.narrow)
             else:
-                self._hindsight.put_off()
+                self._refinement.put_off()
         return said
 
     def _listen(self, piece: Float32[np.ndarray, "samples"]) -> None:
@@ -295,7 +295,7 @@ class StreamingDiarizer:
     def _count(self, heard: Counted) -> None:
         """Take in how many voices were heard."""
         self._decoder.hear(heard.now)
-        self._hindsight.counts.add(heard.now, heard.again)
+        self._refinement.counts.add(heard.now, heard.again)
 
     def _say(self, until: float) -> list[Turn]:
         """Embed what can be embedded, and decide up to a time."""
@@ -306,8 +306,8 @@ class StreamingDiarizer:
     def _embed(self, due: float) -> None:
         """Embed what is complete, or can wait no longer, and learn from it who can be heard."""
         coarse, fine = self._windows.embed(self._activity.regions, due)
-        self._hindsight.coarse.add(coarse.cells, coarse.vectors)
-        self._hindsight.fine.add(fine.cells, fine.vectors)
+        self._refinement.coarse.add(coarse.cells, coarse.vectors)
+        self._refinement.fine.add(fine.cells, fine.vectors)
         rows = (fine if self._live.fine else coarse).vectors
         if not len(rows) and not self._knows:
             rows = fine.vectors[:1]

@@ -8,12 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.activity.belief import Belief
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, Activity
-from diarize.activity.ears import STEP_SAMPLES, STEP_SECONDS, Answer, Context, Ears
+from diarize.activity.inference import (
+    STEP_SAMPLES,
+    STEP_SECONDS,
+    Context,
+    CountingStream,
+    Posteriors,
+)
 from diarize.activity.network import NetworkActivity, load_counter
 from diarize.activity.regions import with_hysteresis
+from diarize.activity.rejection import LiveRejection
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY, SileroActivity, SileroNetwork
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
@@ -78,8 +84,10 @@ class LiveCounter:
     def __init__(self, options: NetworkActivity, ahead: int = MOST_AHEAD) -> None:
         self._level = LiveLevel()
         # All that can be answered is answered at once: the fewest runs of the network.
-        self._ears = Ears(load_counter(options.model), Context(None, BEHIND, ahead), AGAIN)
-        self._beliefs = Belief(), Belief()  # now, and again
+        self._counting = CountingStream(
+            load_counter(options.model), Context(None, BEHIND, ahead), AGAIN
+        )
+        self._rejections = LiveRejection(), LiveRejection()  # now, and again
         self._ahead = ahead
         self._upper, self._lower = options.threshold, options.lower
         self._speaking = False
@@ -98,23 +106,23 @@ class LiveCounter:
             Probabilities of no, one, two, three or more voices in the instants that follow those of
             the last call, and whose look-ahead has come.
         """
-        return self._answer(self._ears.push(self._level(chunks)))
+        return self._answer(self._counting.push(self._level(chunks)))
 
     def finish(self, duration: float) -> Counted:
         """There is no more sound; what is on stays on to the end."""
         n = int(np.ceil(duration / INSTANT - 1e-6))
-        both = zip(self._ears.finish(), self._answered, strict=True)
+        both = zip(self._counting.finish(), self._answered, strict=True)
         heard = self._answer(
-            [Answer(*(p[: max(0, n - done)] for p in left)) for left, done in both]
+            [Posteriors(*(p[: max(0, n - done)] for p in left)) for left, done in both]
         )
         self.regions.finish(duration)
         return heard
 
-    def _answer(self, answers: list[Answer]) -> Counted:
+    def _answer(self, answers: list[Posteriors]) -> Counted:
         for i, answer in enumerate(answers):
             self._answered[i] += len(answer.counts)
-        each = zip(self._beliefs, answers, strict=True)
-        heard = Counted(*(belief(*answer) for belief, answer in each))
+        each = zip(self._rejections, answers, strict=True)
+        heard = Counted(*(rejection(*answer) for rejection, answer in each))
         self._follow(heard.now)
         return heard
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from diarize.errors import InputError
-from diarize.streaming.promise import Promise
+from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.sources import Blocks
 from diarize.streaming.turns import lines_of, map_line, merged_line
 
@@ -125,23 +125,23 @@ class Session:
         self.tell(self.diarizer.end())
 
     def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
-        diarizer, promise = self.diarizer, Promise(latency)
+        diarizer, deadlines = self.diarizer, Deadlines(latency)
         while not (self.unheard or interruption.number):
             try:
-                block = blocks.next(promise.patience(time.monotonic(), POLL))
+                block = blocks.next(deadlines.patience(time.monotonic(), POLL))
                 if block is None:
                     break
                 if len(block):
                     now, before = time.monotonic(), diarizer.seconds
                     turns = diarizer.push(block)
-                    promise.heard(now, before, diarizer.seconds)
+                    deadlines.heard(now, before, diarizer.seconds)
                 else:  # the source has stalled
-                    turns = diarizer.catch_up(promise.due(time.monotonic()))
+                    turns = diarizer.catch_up(deadlines.due(time.monotonic()))
             except InputError as problem:
                 self.failure = problem
                 break
             self.tell(turns)
-            promise.decided(diarizer.decided)
+            deadlines.decided(diarizer.decided)
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""

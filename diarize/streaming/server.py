@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from diarize.errors import InputError, explain
+from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
 from diarize.streaming.keeping import Keeper
 from diarize.streaming.pcm import Pcm
-from diarize.streaming.promise import Promise
 from diarize.streaming.turns import Turn, lines_of, map_line, merged_line
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Limits:
 
 
 @dataclass(eq=False)
-class Sitting:
+class ClientStream:
     """One client's stream: bytes in, lines out."""
 
     diarizer: StreamingDiarizer
     pcm: Pcm
-    promise: Promise
+    deadlines: Deadlines
     keeper: Keeper
     _held: bytearray = field(default_factory=bytearray)  # what the stream has not taken in
 
@@ -84,7 +84,7 @@ class Sitting:
         """Keep samples that have come, and say whether the stream has work to do with them."""
         before = self.seconds
         self._held += data
-        self.promise.heard(time.monotonic(), before, self.seconds)
+        self.deadlines.heard(time.monotonic(), before, self.seconds)
         return self._waiting >= self.diarizer.idle
 
     def take(self) -> list[str]:
@@ -95,7 +95,7 @@ class Sitting:
     def catch_up(self) -> list[str]:
         """No sound comes: decide on what would be late otherwise."""
         said = self.take()
-        return said + self._said(self.diarizer.catch_up(self.promise.due(time.monotonic())))
+        return said + self._said(self.diarizer.catch_up(self.deadlines.due(time.monotonic())))
 
     def end(self) -> list[str]:
         """There is no more sound; what cannot be used of the last of it is left out."""
@@ -119,7 +119,7 @@ class Sitting:
         lines = list(lines_of(turns))
         if new := self.diarizer.newly_merged():
             lines.append(merged_line(new))
-        self.promise.decided(self.diarizer.decided)
+        self.deadlines.decided(self.diarizer.decided)
         return lines
 
 
@@ -205,12 +205,12 @@ class StreamServer:
         self._n_streams += 1
         uri = f"stream-{time.strftime('%Y%m%d-%H%M%S')}-{self._n_streams}"
         try:
-            sitting = await _run(self._settling, self._begin, connection.request, uri)
+            client = await _run(self._settling, self._begin, connection.request, uri)
             try:
                 with contextlib.suppress(ConnectionClosed, TimeoutError):
-                    await self._converse(connection, sitting)
+                    await self._converse(connection, client)
             finally:
-                await self._end(connection, sitting)
+                await self._end(connection, client)
             await _hang_up(connection)
         except InputError as problem:
             await _refuse(connection, str(problem), UNUSABLE)
@@ -221,7 +221,7 @@ class StreamServer:
         finally:
             self.n_clients -= 1
 
-    def _begin(self, request: Any, uri: str) -> Sitting:
+    def _begin(self, request: Any, uri: str) -> ClientStream:
         """Begin a stream as the address asks for it."""
         asked = dict(parse_qsl(urlsplit(request.path).query))
         numbers = {"rate": RATE, "channels": 1, "latency": self._latency}
@@ -238,24 +238,24 @@ class StreamServer:
         pcm = Pcm(asked.get("format", "s16"), int(channels))
         latency = numbers["latency"]
         diarizer = self._make(numbers["rate"], latency=latency, uri=uri)
-        return Sitting(diarizer, pcm, Promise(latency), Keeper(self._out))
+        return ClientStream(diarizer, pcm, Deadlines(latency), Keeper(self._out))
 
-    async def _converse(self, connection: ServerConnection, sitting: Sitting) -> None:
+    async def _converse(self, connection: ServerConnection, client: ClientStream) -> None:
         """Take in messages to the end, and answer with what is said."""
-        told = {"stream": sitting.diarizer.uri, "rate": sitting.diarizer.rate}
+        told = {"stream": client.diarizer.uri, "rate": client.diarizer.rate}
         await _send(connection, [json.dumps(told)])
-        while sitting.seconds < self.limits.seconds:
-            waited = sitting.promise.patience(time.monotonic(), POLL)
+        while client.seconds < self.limits.seconds:
+            waited = client.deadlines.patience(time.monotonic(), POLL)
             message = await self._next(connection, waited)
             if message == END:
-                await _send(connection, await _run(self._workers, sitting.take))
+                await _send(connection, await _run(self._workers, client.take))
                 return
             if isinstance(message, str):
                 raise InputError(f"a message is samples, or {END!r}")
             if message is None:
-                await _send(connection, await _run(self._workers, sitting.catch_up))
-            elif sitting.hold(message):  # what is no work needs no thread
-                await _send(connection, await _run(self._workers, sitting.take))
+                await _send(connection, await _run(self._workers, client.catch_up))
+            elif client.hold(message):  # what is no work needs no thread
+                await _send(connection, await _run(self._workers, client.take))
         await _send(connection, [json.dumps({"note": "the stream is as long as it may be"})])
 
     async def _next(self, connection: ServerConnection, seconds: float) -> str | bytes | None:
@@ -271,12 +271,12 @@ class StreamServer:
             message.cancel()
             over.cancel()
 
-    async def _end(self, connection: ServerConnection, sitting: Sitting) -> None:
+    async def _end(self, connection: ServerConnection, client: ClientStream) -> None:
         """Settle what was heard, whether or not somebody is still there to be told."""
         try:
-            await _tell(connection, await _run(self._workers, sitting.end))
+            await _tell(connection, await _run(self._workers, client.end))
         finally:  # also where the last sound came to nothing
-            await _tell(connection, await _run(self._settling, sitting.settle))
+            await _tell(connection, await _run(self._settling, client.settle))
 
     async def close(self, listening: Server) -> None:
         """End every stream as if its client had, and listen no more."""

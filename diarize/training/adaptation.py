@@ -2,8 +2,8 @@
 
 The coefficients of the recordings' speech are mapped to scatter as those of the training speech do
 (`diarize.training.alignment`), which asks for nobody's opinion. A first pass of diarization says
-what single speakers surely say, and the rehearsal how well these are told apart, before and after:
-a model that is surely worse is not aligned.
+what single speakers surely say, and `identification` how well these are told apart, before and
+after: a model that is surely worse is not aligned.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from diarize.training.alignment import (
     training_covariance,
     transport,
 )
-from diarize.training.held import HeldSpeech, speech_alone
-from diarize.training.rehearsal import Answers, Rehearsal
+from diarize.training.identification import Answers, IdentificationTest
+from diarize.training.single_speaker import SingleSpeakerSpeech, single_speaker_speech
 
 RECORDINGS_TO_SPARE = 3
-"""Recordings from which on a third of them is kept for the rehearsal."""
+"""Recordings from which on a third of them is kept for the identification test."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Adaptation:
             in the sense of the Frobenius norm; 0: it was not aligned.
         measured: whether there was a map to align it by, that is, speech to measure.
         speakers, seconds: what it is judged by: speakers, each of one recording, and their speech.
-        before, after: how the model that one began with answered the rehearsal, and this one.
+        before, after: how the model that one began with identifies the probes, and this one.
     """
 
     model: CompositionalEmbedding
@@ -73,13 +73,13 @@ def adapt(
 
 def first_pass(
     recordings: Sequence[Recording], diarizer: Diarizer, hook: Hook | None = None
-) -> tuple[list[HeldSpeech], Covariance | None]:
+) -> tuple[list[SingleSpeakerSpeech], Covariance | None]:
     """Diarize recordings: what single speakers surely say, and the map to align a model by."""
     diarizer.prepare()
     held, scatters = [], []
     for done, recording in enumerate(recordings):
         found = diarizer.diarize(recording)
-        held.append(speech_alone(recording, found.annotation, found.confidence))
+        held.append(single_speaker_speech(recording, found.annotation, found.confidence))
         scatters.append(scatter_of(recording, found.speech))
         if hook:
             hook("first pass", done + 1, len(recordings))
@@ -88,18 +88,18 @@ def first_pass(
 
 
 def aligned(
-    speech: Sequence[HeldSpeech],
+    speech: Sequence[SingleSpeakerSpeech],
     model: CompositionalEmbedding,
     change: Covariance | None,
     seed: int,
 ) -> Adaptation:
-    """Align a model by a map, unless the rehearsal is surely worse then."""
+    """Align a model by a map, unless the identification test is surely worse then."""
     useful = [one for one in speech if len(one.speakers) > 1]
-    before = rehearsal(useful, model, seed).answer(model)
+    before = identification_test(useful, model, seed).answer(model)
     after, measured = before, change is not None
     if change is not None:
         changed = align(model, change)
-        answers = rehearsal(useful, changed, seed).answer(changed)
+        answers = identification_test(useful, changed, seed).answer(changed)
         if surely_better(answers, before):
             change = None
         else:
@@ -119,15 +119,17 @@ def aligned(
     )
 
 
-def rehearsal(useful: Sequence[HeldSpeech], model: CompositionalEmbedding, seed: int) -> Rehearsal:
-    """Questions about every third recording; about all, where there are one or two."""
-    parted = [one.parted() for one in useful]
-    chosen = parted if len(useful) < RECORDINGS_TO_SPARE else parted[2::3]
-    references, questions = zip(*chosen, strict=True) if chosen else ((), ())
-    return Rehearsal(references, questions, model.encode, seed)
+def identification_test(
+    useful: Sequence[SingleSpeakerSpeech], model: CompositionalEmbedding, seed: int
+) -> IdentificationTest:
+    """Probes of every third recording; of all, where there are one or two."""
+    halves = [one.split() for one in useful]
+    chosen = halves if len(useful) < RECORDINGS_TO_SPARE else halves[2::3]
+    enrolled, probed = zip(*chosen, strict=True) if chosen else ((), ())
+    return IdentificationTest(enrolled, probed, model.encode, seed)
 
 
 def surely_better(before: Answers, after: Answers) -> bool:
-    """Is the mean gain over the questions more than two of its standard errors?"""
+    """Is the mean gain over the probes more than two of its standard errors?"""
     gain = after.log_likelihood - before.log_likelihood
     return len(gain) > 1 and bool(gain.mean() > 2 * standard_error(gain))

@@ -26,7 +26,7 @@ from diarize.embedding import place_windows
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.features import N_COEFFICIENTS, mfcc, subtract_mean
 from diarize.storage.weights import models_folder, read_weights
-from diarize.training.held import read_spans
+from diarize.training.single_speaker import read_spans
 
 WINDOW, SHORTEST = 2.0, 1.0
 """Seconds of a window, as long as those that are clustered, and of one that a region cuts off."""

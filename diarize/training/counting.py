@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from diarize.activity.counter import MOST, CounterConfig, VoiceCounter
-from diarize.activity.ears import hints_of
+from diarize.activity.inference import silero_hints
 from diarize.activity.spectra import places
 from diarize.training.chunks import LOWEST, NATS, UNKNOWN, Shard, Shards
 from diarize.training.gradients import clip
@@ -86,7 +86,7 @@ def as_batch(shard: Shard, config: CounterConfig) -> Batch:
     """Make tensors of bytes."""
     features = torch.from_numpy(shard.spectra.astype(np.float32)).mul_(NATS).add_(LOWEST)
     steps = shard.spectra.shape[1] // config.stack
-    hints = torch.from_numpy(hints_of(shard.speech.astype(np.float32) / 255, 0, steps))
+    hints = torch.from_numpy(silero_hints(shard.speech.astype(np.float32) / 255, 0, steps))
     told = shard.told.astype(np.float32)
     total = told.sum(axis=2, keepdims=True)
     told = np.divide(told, total, out=np.zeros_like(told), where=total > 0)

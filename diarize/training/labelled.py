@@ -13,13 +13,13 @@ from diarize.errors import InputError
 from diarize.formats.labelled import Labelled, labelled_recordings, recordings_in
 from diarize.mixing.speech import without_pauses
 from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
-from diarize.training.held import HeldSpeech, held_spans, seconds_of
+from diarize.training.single_speaker import SingleSpeakerSpeech, seconds_of, single_speaker_spans
 
 HELD_BACK = 3
 """Every third recording is held back, by how much single speakers say in them, from the least."""
 
 
-def parted(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
+def split_recordings(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
     """Recordings to learn from, and those that are held back.
 
     Raises:
@@ -31,7 +31,7 @@ def parted(folders: Sequence[Path]) -> tuple[list[Labelled], list[Labelled]]:
     for recording, turns in found:
         if not turns:
             raise InputError(f"{recording.label}: nobody speaks in it, by its RTTM file")
-    seconds = [(askable(turns), number) for number, (_, turns) in enumerate(found)]
+    seconds = [(identifiable_seconds(turns), number) for number, (_, turns) in enumerate(found)]
     useful = [found[number] for alone, number in sorted(seconds) if alone]
     if len(useful) < 2:
         where = ", ".join(map(str, folders))
@@ -57,17 +57,17 @@ def require_labels(folders: Sequence[Path]) -> None:
                 raise InputError(f"{path}: no {path.with_suffix('.rttm').name} beside it")
 
 
-def askable(turns: Annotation) -> float:
-    """Seconds that speakers say alone in two stretches or more, one to know them by, one to ask.
+def identifiable_seconds(turns: Annotation) -> float:
+    """Seconds that speakers say alone in two stretches or more, one to know them by, one to probe.
 
     Zero where there are not two such speakers.
     """
-    spans = [held_spans(turns, speaker) for speaker in turns.labels()]
+    spans = [single_speaker_spans(turns, speaker) for speaker in turns.labels()]
     said = [seconds_of(own) for own in spans if len(own) > 1]
     return sum(said) if len(said) > 1 else 0.0
 
 
-def voices_of(speech: Iterable[HeldSpeech], speeds: Sequence[float]) -> Voices:
+def voices_of(speech: Iterable[SingleSpeakerSpeech], speeds: Sequence[float]) -> Voices:
     """Take every speaker of every recording as a voice, whose corpus is the recording.
 
     A recording at another speed is another recording of other people.

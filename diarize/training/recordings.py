@@ -29,11 +29,11 @@ from diarize.scoring.report import standard_error
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.embedding import UNLABELLED_SPEEDS, begin
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.held import speech_alone
-from diarize.training.labelled import parted, voices_of
+from diarize.training.identification import shares
+from diarize.training.labelled import split_recordings, voices_of
 from diarize.training.loop import LoopConfig, Trainer, train
-from diarize.training.rehearsal import shares
 from diarize.training.rendering import Acoustics, training_rooms
+from diarize.training.single_speaker import single_speaker_speech
 from diarize.training.steps import Report
 
 SHORTEST_TAUGHT = 0.5
@@ -179,7 +179,7 @@ def fit_recordings(
     written = recipe_text(recipe, every=0)
     begun = has_begun(written, folder)
     start = load_model(recipe.start)
-    taught, held = parted(recipe.recordings)
+    taught, held = split_recordings(recipe.recordings)
     rooms, noises = training_rooms(recipe.rooms, recipe.seed), noises_of(recipe.noise)
     if not begun:
         _collect(recipe, taught, folder, hook)
@@ -191,7 +191,7 @@ def fit_recordings(
     if trainer.step < recipe.loop.steps:
         return None
     fitted = trainer.model.cpu().eval().requires_grad_(False)
-    asked = [speech_alone(*one, least=0.0) for one in held]
+    asked = [single_speaker_speech(*one, least=0.0) for one in held]
     before, after = (shares(asked, model, recipe.seed) for model in (start, fitted))
     gains = after - before
     error = standard_error(gains)
@@ -250,5 +250,7 @@ def _collect(
     if recipe.speech:
         utterances = utterances_of(recipe.speech, recipe.split)
         collect_voices(utterances, (1.0,), hook).save(folder / "beside")
-    said = (speech_alone(*one, shortest=SHORTEST_TAUGHT, least=LEAST_TAUGHT) for one in taught)
+    said = (
+        single_speaker_speech(*one, shortest=SHORTEST_TAUGHT, least=LEAST_TAUGHT) for one in taught
+    )
     voices_of(said, UNLABELLED_SPEEDS).save(folder / "voices")

@@ -29,11 +29,11 @@ from steps.trained import MODEL
 
 from diarize import Diarizer
 from diarize.activity import Heard, NetworkActivity, SileroActivity, measure_gain
-from diarize.activity.belief import HEARD, SUREST, believed
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import as_chunks
 from diarize.activity.network import DEFAULT_COUNTER
+from diarize.activity.rejection import HEARD, SUREST, reject_non_voices
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import open_recording
 from diarize.errors import InputError
@@ -175,7 +175,7 @@ def of_sure(folders: Sequence[Path], weights: str | Path) -> Iterator[list[str]]
     for path in (path for folder in folders for path in audio_files(folder)):
         (counts, voiced), _ = network.answer(open_recording(path))
         on = 1 - counts[:, 0] >= HEARD
-        left = 1 - believed(counts, voiced)[:, 0] >= HEARD
+        left = 1 - reject_non_voices(counts, voiced)[:, 0] >= HEARD
         seconds = [f"{INSTANT * part.sum():.1f}" for part in (on, left)]
         mean = f"{voiced[on].clip(-SUREST, SUREST).mean():.2f}" if on.any() else ""
         yield [path.stem, "network", *seconds, mean]

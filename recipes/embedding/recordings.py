@@ -17,15 +17,15 @@ from pathlib import Path
 from diarize.embedding import load_model
 from diarize.formats.labelled import labelled_recordings
 from diarize.scoring.report import standard_error
-from diarize.training.held import speech_alone
-from diarize.training.labelled import askable
-from diarize.training.rehearsal import shares
+from diarize.training.identification import shares
+from diarize.training.labelled import identifiable_seconds
+from diarize.training.single_speaker import single_speaker_speech
 
 
 def main(folder: Path, models: Sequence[str]) -> None:
     """Read, ask every model the same, print."""
-    useful = [one for one in labelled_recordings([folder]) if askable(one[1])]
-    speech = [speech_alone(*one, least=0.0) for one in useful]
+    useful = [one for one in labelled_recordings([folder]) if identifiable_seconds(one[1])]
+    speech = [single_speaker_speech(*one, least=0.0) for one in useful]
     found = [shares(speech, load_model(name), seed=100) for name in models]
     print(f"{len(useful)} recordings, {len(found[0])} sets\n")
     print("| model | right | difference |\n|---|---|---|")

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from diarize.activity import NetworkActivity
 from diarize.activity.counter import CounterConfig, VoiceCounter
 from diarize.activity.counts import INSTANT
-from diarize.activity.ears import (
+from diarize.activity.inference import (
+    ODDS_SCALE,
     STEP_SAMPLES,
     Context,
-    Ears,
+    CountingStream,
     SlidingCounter,
-    hints_of,
+    silero_hints,
 )
 from diarize.activity.level import CHUNK
 from diarize.activity.network import load_counter, save_counter
@@ -65,13 +66,11 @@ def at_once(counter: VoiceCounter, sound: tuple[np.ndarray, np.ndarray], a: int,
     """What the network says of the steps a to b, when it hears nothing else."""
     frames, speech = sound
     with torch.inference_mode():
-        seen = (
-            torch.from_numpy(frames[None, 2 * a : 2 * b]),
-            torch.from_numpy(hints_of(speech, a, b - a)[None]),
-        )
+        hints = silero_hints(speech, a, b - a)
+        seen = torch.from_numpy(frames[None, 2 * a : 2 * b]), torch.from_numpy(hints[None])
         counts = counter(*seen).log_softmax(dim=-1)[0].numpy()
         voiced = counter.voiced(counter.hear(*seen))[0].numpy()
-        return np.column_stack([counts, np.repeat(voiced, 2)])
+        return np.column_stack([counts, np.repeat(voiced, 2), ODDS_SCALE * hints.reshape(-1)])
 
 
 @settings(max_examples=30)
@@ -92,7 +91,7 @@ def test_answers_do_not_depend_on_the_pieces(
     rows: int,
 ) -> None:
     expected = slide(SlidingCounter(counter, span, before, after), sound, [])
-    assert expected.shape == (2 * STEPS, 5)
+    assert expected.shape == (2 * STEPS, 6)
     found = slide(SlidingCounter(counter, span, before, after, rows), sound, cuts)
     assert np.allclose(found, expected, atol=1e-6)
 
@@ -138,10 +137,10 @@ def test_no_more_is_held_than_is_heard_again(
 
 
 def test_hardly_anything(counter: VoiceCounter) -> None:
-    assert SlidingCounter(counter, 4, 2, 2).finish().shape == (0, 5)
+    assert SlidingCounter(counter, 4, 2, 2).finish().shape == (0, 6)
     sliding = SlidingCounter(counter, 4, 2, 2)
     assert not len(sliding.push(np.zeros((1, BANDS), np.float32), np.zeros(1, np.float32)))
-    assert sliding.finish().shape == (2, 5)
+    assert sliding.finish().shape == (2, 6)
 
 
 def test_hints_are_those_of_the_chunk_that_sounds() -> None:
@@ -149,8 +148,8 @@ def test_hints_are_those_of_the_chunk_that_sounds() -> None:
     odds = np.log([0.5 / 0.5, 0.9 / 0.1, 0.001 / 0.999, 0.999 / 0.001]) / 4
     # The middles of 20 ms: 10, 30, 50, 70, ... in chunks of 32 ms; then the last one's word holds.
     expected = odds[[0, 0, 1, 2, 2, 3, 3, 3]].reshape(4, 2)
-    assert np.allclose(hints_of(speech, 0, 4), expected, atol=1e-5)
-    assert np.allclose(hints_of(speech, 1, 3), expected[1:], atol=1e-5)
+    assert np.allclose(silero_hints(speech, 0, 4), expected, atol=1e-5)
+    assert np.allclose(silero_hints(speech, 1, 3), expected[1:], atol=1e-5)
 
 
 def test_weights_come_back(counter: VoiceCounter, tmp_path: Path) -> None:
@@ -234,14 +233,14 @@ def test_tones_are_no_speech() -> None:
     assert seconds_of_speech(0.3 * np.sin(2 * np.pi * 440 * times)) == 0
 
 
-def test_ears_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
+def test_counts_do_not_depend_on_the_pieces(counter: VoiceCounter) -> None:
     """The network and silero-vad stay in step, however the sound comes, and to its very end."""
     chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
     found = []
     for size in (101, 1, 7):
-        ears = Ears(counter, Context(10, 7, 5))
-        parts = [ears.push(chunks[a : a + size])[0].counts for a in range(0, len(chunks), size)]
-        found.append(np.concatenate([*parts, ears.finish()[0].counts]))
+        counting = CountingStream(counter, Context(10, 7, 5))
+        parts = [counting.push(chunks[a : a + size])[0].counts for a in range(0, len(chunks), size)]
+        found.append(np.concatenate([*parts, counting.finish()[0].counts]))
     assert found[0].shape == (2 * -(-len(chunks) * CHUNK // STEP_SAMPLES), 4)
     assert np.allclose(found[0].sum(axis=1), 1, atol=1e-5)
     assert np.allclose(found[1], found[0], atol=1e-4)
@@ -254,11 +253,11 @@ def test_where_somebody_speaks_several_are_more_probable_than_the_network_says(
     chunks = np.random.default_rng(0).normal(0, 0.1, (101, CHUNK)).astype(np.float32)
     found = []
     for factor in (1.0, 3.0):
-        monkeypatch.setattr("diarize.activity.ears.SEVERAL", factor)
-        ears = Ears(counter, Context(None, 7, 5))
+        monkeypatch.setattr("diarize.activity.inference.SEVERAL", factor)
+        counting = CountingStream(counter, Context(None, 7, 5))
         found.append(
             np.concatenate(
-                [*(a.counts for a in ears.push(chunks)), *(a.counts for a in ears.finish())]
+                [*(a.counts for a in counting.push(chunks)), *(a.counts for a in counting.finish())]
             )
         )
     said, more = found

@@ -1,4 +1,4 @@
-"""Segmentations of others as ears: how many speak."""
+"""Segmentation models of others: how many speak."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = (0, 1, 0, 2, 1)
 
 @pytest.fixture
 def network(tmp_path: Path) -> Path:
-    return write(tmp_path / "ears.onnx", SEGMENTATION, PYANNOTE)
+    return write(tmp_path / "segmentation.onnx", SEGMENTATION, PYANNOTE)
 
 
 def steps(seconds: float) -> np.ndarray:

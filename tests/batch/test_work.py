@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from diarize.activity import SileroActivity
+from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job
-from diarize.batch.told import Turns
 from diarize.batch.work import Work
 from diarize.errors import InputError
 from diarize.storage import cache

@@ -12,7 +12,7 @@ import torch
 from diarize.audio import Recording
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.training import adaptation
-from diarize.training.held import HeldSpeech, read_spans
+from diarize.training.single_speaker import SingleSpeakerSpeech, read_spans
 
 Cli = Callable[..., Any]
 
@@ -21,11 +21,11 @@ Cli = Callable[..., Any]
 def _two_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a model that has learned nothing cannot find: who speaks in the first 12 seconds."""
 
-    def alone(recording: Recording, *_: Any) -> HeldSpeech:
+    def alone(recording: Recording, *_: Any) -> SingleSpeakerSpeech:
         spans = [[(1.0, 3.0), (3.0, 5.0)], [(6.5, 8.5), (9.0, 11.0)]]
-        return HeldSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
+        return SingleSpeakerSpeech(recording.uri, tuple(map(tuple, read_spans(recording, spans))))
 
-    monkeypatch.setattr(adaptation, "speech_alone", alone)
+    monkeypatch.setattr(adaptation, "single_speaker_speech", alone)
 
 
 @pytest.fixture
@@ -68,7 +68,9 @@ def test_an_adapted_model_that_run_takes(
 def test_a_recording_of_one_person_teaches_nothing(
     cli: Cli, talk: Path, tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adaptation, "speech_alone", lambda *_: HeldSpeech("talk", ()))
+    monkeypatch.setattr(
+        adaptation, "single_speaker_speech", lambda *_: SingleSpeakerSpeech("talk", ())
+    )
     result = adapt(cli, talk, tiny_weights, tmp_path / "same.safetensors")
     assert result.status == 0
     assert "no recording in which two speakers surely speak alone" in result.err

@@ -11,7 +11,7 @@ import jaxtyping
 import numpy as np
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.batch.told import read_corrections
+from diarize.batch.annotations import read_corrections
 from diarize.corrections import Corrections
 from diarize.embedding.stretches import read_stretches
 from diarize.formats import FORMATS, load_annotations, read_turns, read_uem, uem_text

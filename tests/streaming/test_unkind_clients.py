@@ -61,13 +61,13 @@ def test_who_does_not_read_is_cut_off_and_nothing_piles_up(
 ) -> None:
     monkeypatch.setattr(server, "READING", 1.0)
     taken: list[int] = []
-    take = server.Sitting.take
+    take = server.ClientStream.take
 
-    def count(self: server.Sitting) -> list[str]:
+    def count(self: server.ClientStream) -> list[str]:
         taken.append(len(self._held))
         return take(self)
 
-    monkeypatch.setattr(server.Sitting, "take", count)
+    monkeypatch.setattr(server.ClientStream, "take", count)
     running = run(make=Talkative, out=tmp_path)
     with running.client(max_queue=1) as client:  # reads no more than one message by itself
         until(lambda: running.server.n_clients == 1)

@@ -11,22 +11,22 @@ from diarize.pipeline import Diarizer
 from diarize.training import adaptation
 from diarize.training.adaptation import adapt, aligned
 from diarize.training.alignment import align
-from diarize.training.held import HeldSpeech
+from diarize.training.single_speaker import SingleSpeakerSpeech
 
-from .test_rehearsal import sounds, tiny
+from .test_identification import sounds, tiny
 
 CHANGE = np.diag(np.linspace(0.5, 2.0, 32))
 
 
-def recordings() -> list[HeldSpeech]:
+def recordings() -> list[SingleSpeakerSpeech]:
     return [parted(seed, f"r{seed}") for seed in range(3)]
 
 
-def parted(seed: int, uri: str) -> HeldSpeech:
+def parted(seed: int, uri: str) -> SingleSpeakerSpeech:
     """Four chunks of each speaker."""
     one, other = sounds(seed), sounds(seed + 100)
     speakers = [a + b for a, b in zip(one.speakers, other.speakers, strict=True)]
-    return HeldSpeech(uri, tuple(speakers))
+    return SingleSpeakerSpeech(uri, tuple(speakers))
 
 
 def test_a_model_is_aligned_unless_it_is_surely_worse_then(

@@ -17,7 +17,7 @@ from diarize.training.alignment import (
     transport,
 )
 
-from .test_rehearsal import tiny
+from .test_identification import tiny
 
 
 def covariance(seed: int, scale: float = 1.0) -> np.ndarray:

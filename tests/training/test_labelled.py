@@ -9,8 +9,8 @@ import pytest
 
 from diarize.errors import InputError
 from diarize.formats.labelled import labelled_recordings
-from diarize.training.held import HeldSpeech
-from diarize.training.labelled import askable, require_labels, voices_of
+from diarize.training.labelled import identifiable_seconds, require_labels, voices_of
+from diarize.training.single_speaker import SingleSpeakerSpeech
 
 from ..making import annotation, turns_of, write_hum
 
@@ -50,14 +50,16 @@ def test_labels_that_are_missing(tmp_path: Path) -> None:
 def test_what_can_be_asked_about() -> None:
     turns = [(0, 6, "ann"), (4, 5, "ben"), (10, 15.5, "ben"), (20, 24, "cleo"), (30, 31, "cleo")]
     # Of ann 3.8 s are left beside ben, one stretch; of cleo's second turn less than is asked for.
-    assert askable(annotation(*turns)) == 0.0
-    assert askable(annotation(*turns, (40, 43, "cleo"))) == pytest.approx(5.3 + 3.8 + 2.8)
+    assert identifiable_seconds(annotation(*turns)) == 0.0
+    assert identifiable_seconds(annotation(*turns, (40, 43, "cleo"))) == pytest.approx(
+        5.3 + 3.8 + 2.8
+    )
 
 
 def test_every_speaker_of_every_recording_is_a_voice() -> None:
     rng = np.random.default_rng(0)
     chunk = rng.normal(scale=0.1, size=16_000).astype(np.float32)
-    one = HeldSpeech("x", ((chunk, chunk), (chunk,)))
+    one = SingleSpeakerSpeech("x", ((chunk, chunk), (chunk,)))
     voices = voices_of([one, one], (1.0, 0.8))
     assert len(voices) == 8
     assert len({*voices.speakers}) == 8

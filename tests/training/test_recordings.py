@@ -18,7 +18,7 @@ from diarize.training.recordings import (
     episodes_of,
     fit_recordings,
     fitting_loop,
-    parted,
+    split_recordings,
 )
 
 from ..making import write_hum, write_hums
@@ -72,7 +72,7 @@ def told(monkeypatch: pytest.MonkeyPatch, *figures: list[float]) -> None:
 
 
 def test_every_third_recording_in_which_two_people_speak_is_held_back(talks: Path) -> None:
-    taught, held = parted([talks])
+    taught, held = split_recordings([talks])
     assert [recording.uri for recording, _ in taught] == ["b", "cc"]
     assert [recording.uri for recording, _ in held] == ["a", "d"]
 

@@ -1,4 +1,4 @@
-"""The rehearsal: questions about held-out chunks, with sounds that anybody can tell apart."""
+"""The identification test: probes of held-out chunks, with sounds that anybody can tell apart."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.features import mfcc
-from diarize.training.held import HeldSpeech
-from diarize.training.rehearsal import PAIRS, SINGLES, Rehearsal, cut, heard, mixed
+from diarize.training.identification import PAIRS, SINGLES, IdentificationTest, cut, heard, mixed
+from diarize.training.single_speaker import SingleSpeakerSpeech
 
 
-def sounds(seed: int, uri: str = "x", speakers: int = 3) -> HeldSpeech:
+def sounds(seed: int, uri: str = "x", speakers: int = 3) -> SingleSpeakerSpeech:
     """Speakers who are noise that comes and goes, each at a rate of its own."""
     rng = np.random.default_rng(seed)
     time = np.arange(40_000) / 16_000
@@ -25,7 +25,7 @@ def sounds(seed: int, uri: str = "x", speakers: int = 3) -> HeldSpeech:
             chunk = swell * rng.standard_normal(40_000)
             chunks.append((0.1 * chunk / chunk.std()).astype(np.float32))
         found.append(tuple(chunks))
-    return HeldSpeech(uri, tuple(found))
+    return SingleSpeakerSpeech(uri, tuple(found))
 
 
 def tiny() -> CompositionalEmbedding:
@@ -36,25 +36,25 @@ def tiny() -> CompositionalEmbedding:
 
 
 def test_answers_are_probabilities_of_the_right_candidate() -> None:
-    rehearsal = Rehearsal([sounds(0)], [sounds(1)], tiny().encode, 0)
-    assert len(rehearsal) == 3 * SINGLES + PAIRS
-    answers = rehearsal.answer(tiny())
-    assert answers.right.shape == answers.log_likelihood.shape == (len(rehearsal),)
+    test = IdentificationTest([sounds(0)], [sounds(1)], tiny().encode, 0)
+    assert len(test) == 3 * SINGLES + PAIRS
+    answers = test.answer(tiny())
+    assert answers.right.shape == answers.log_likelihood.shape == (len(test),)
     assert set(answers.right) <= {0.0, 1.0}
     assert (answers.log_likelihood < 0).all()
     # Six candidates: who is right has at least a sixth.
     assert (answers.log_likelihood[answers.right == 1] > np.log(1 / 6)).all()
-    again = Rehearsal([sounds(0)], [sounds(1)], tiny().encode, 0).answer(tiny())
+    again = IdentificationTest([sounds(0)], [sounds(1)], tiny().encode, 0).answer(tiny())
     assert np.array_equal(answers.log_likelihood, again.log_likelihood)
 
 
-def test_recordings_without_two_speakers_ask_nothing() -> None:
+def test_recordings_without_two_speakers_have_no_probes() -> None:
     alone = sounds(0, speakers=1)
-    unasked = HeldSpeech("y", (sounds(0).speakers[0], ()))
-    taught = [alone, sounds(2, speakers=2)]
-    rehearsal = Rehearsal(taught, [alone, unasked], tiny().encode, 0)
-    assert len(rehearsal) == 0
-    assert rehearsal.answer(tiny()).right.shape == (0,)
+    unprobed = SingleSpeakerSpeech("y", (sounds(0).speakers[0], ()))
+    enrolled = [alone, sounds(2, speakers=2)]
+    test = IdentificationTest(enrolled, [alone, unprobed], tiny().encode, 0)
+    assert len(test) == 0
+    assert test.answer(tiny()).right.shape == (0,)
 
 
 def test_windows() -> None:

@@ -6,7 +6,7 @@ import soundfile as sf
 
 from diarize import Diarizer, StreamingDiarizer
 from diarize.activity import NetworkActivity
-from diarize.activity.belief import LEAST, SUREST, Belief, believed
+from diarize.activity.rejection import LEAST, SUREST, LiveRejection, reject_non_voices
 from diarize.audio import SAMPLE_RATE, open_recording
 
 SECONDS = 20
@@ -39,26 +39,26 @@ def sure(value: float, n: int) -> np.ndarray:
     return np.full(n, value, np.float32)
 
 
-class TestBelieved:
-    def test_a_voice_is_believed_however_weak(self) -> None:
+class TestRejectNonVoices:
+    def test_a_voice_is_kept_however_weak(self) -> None:
         for network, voiced in ((0.9, 4.0), (0.55, 0.1), (0.95, LEAST)):
             counts = counts_of(np.full(500, network))
-            np.testing.assert_array_equal(believed(counts, sure(voiced, 500)), counts)
+            np.testing.assert_array_equal(reject_non_voices(counts, sure(voiced, 500)), counts)
 
     def test_what_is_no_voice_is_nobody(self) -> None:
-        found = believed(counts_of(np.full(500, 0.99)), sure(LEAST - 0.01, 500))
+        found = reject_non_voices(counts_of(np.full(500, 0.99)), sure(LEAST - 0.01, 500))
         np.testing.assert_array_equal(found, counts_of(np.zeros(500)))
 
-    def test_a_moment_of_doubt_is_believed_among_voices(self) -> None:
+    def test_a_moment_of_doubt_is_kept_among_voices(self) -> None:
         counts = counts_of(np.full(1000, 0.95))
         voiced = sure(3.0, 1000)
         voiced[400:430] = -20.0
-        np.testing.assert_array_equal(believed(counts, voiced), counts)
+        np.testing.assert_array_equal(reject_non_voices(counts, voiced), counts)
 
     def test_what_is_no_speech_anyhow_stays_as_it_is(self) -> None:
         counts = counts_of(np.full(100, 0.4))
-        np.testing.assert_array_equal(believed(counts, sure(-5.0, 100)), counts)
-        assert believed(counts[:0], sure(0.0, 0)).shape == (0, 4)
+        np.testing.assert_array_equal(reject_non_voices(counts, sure(-5.0, 100)), counts)
+        assert reject_non_voices(counts[:0], sure(0.0, 0)).shape == (0, 4)
 
     def test_a_mean_weighted_by_hand(self) -> None:
         # Three seconds of doubt, each instant of which hears all others with its weight.
@@ -66,17 +66,17 @@ class TestBelieved:
         i = np.arange(150)
         weights = np.exp(-0.02 / 10.0 * np.abs(i[:, None] - i))
         mean = weights @ np.clip(voiced, -SUREST, SUREST) / weights.sum(axis=1)
-        found = believed(counts_of(np.full(150, 0.6)), voiced)
+        found = reject_non_voices(counts_of(np.full(150, 0.6)), voiced)
         assert 10 < (mean < LEAST).sum() < 140
         np.testing.assert_array_equal(found[:, 0] == 1, mean < LEAST)
 
 
-class TestBelief:
+class TestLiveRejection:
     def test_the_sizes_of_the_pieces_change_nothing(self) -> None:
         generator = np.random.default_rng(1)
         counts = counts_of(generator.uniform(0.3, 0.9, 600))
         voiced = generator.uniform(LEAST - 3.5, LEAST + 3, 600).astype(np.float32)
-        whole, pieces = Belief(), Belief()
+        whole, pieces = LiveRejection(), LiveRejection()
         found = [pieces(counts[a : a + 7], voiced[a : a + 7]) for a in range(0, 600, 7)]
         expected = whole(counts, voiced)
         assert 0 < (expected[:, 0] == 1).sum() < 600
@@ -84,7 +84,7 @@ class TestBelief:
 
     def test_it_begins_with_credit_that_is_soon_spent(self) -> None:
         counts, voiced = counts_of(np.full(500, 0.7)), sure(-2.0, 500)
-        nobody = Belief()(counts, voiced)[:, 0] == 1
+        nobody = LiveRejection()(counts, voiced)[:, 0] == 1
         assert not nobody[0]
         assert nobody[100:].all()
 

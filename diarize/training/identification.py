@@ -1,7 +1,7 @@
 """How well a model tells the speakers of recordings apart, on mixtures made of the recordings.
 
 Where nobody knows the truth of the recordings, what a first pass is sure of serves instead. A
-speaker's reference is the mean of f over windows of some chunks; the questions are windows of other
+speaker's reference is the mean of f over windows of some chunks; the probes are windows of other
 chunks, alone, and mixed in pairs at about equal level; the candidates are all speakers of the
 recording and g of all pairs. The answer is a probability of the right candidate, a softmax of
 squared distances.
@@ -22,8 +22,8 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding.model import Branches, CompositionalEmbedding, Encoder
 from diarize.embedding.windows import BATCH
 from diarize.features import mfcc
-from diarize.training.held import Chunk, HeldSpeech
 from diarize.training.losses import compose_all
+from diarize.training.single_speaker import Chunk, SingleSpeakerSpeech
 
 SECONDS = 1.4
 """Of a window: those that are decoded are as long."""
@@ -39,62 +39,62 @@ LEVELS = 3.0  # decibels: standard deviation of the first voice over the second
 
 @dataclass(frozen=True)
 class Answers:
-    """How the questions were answered, one row for each.
+    """How a model identifies the probes, one row for each.
 
     Attributes:
         right: whether the right candidate was the likeliest.
         log_likelihood: of the right candidate.
     """
 
-    right: Float64[np.ndarray, " questions"]
-    log_likelihood: Float64[np.ndarray, " questions"]
+    right: Float64[np.ndarray, " probes"]
+    log_likelihood: Float64[np.ndarray, " probes"]
 
 
 @dataclass(frozen=True)
-class Exam:
-    """The questions about one recording, through all layers of f but the last."""
+class Trials:
+    """Windows of one recording, through all layers of f but the last."""
 
-    references: Float[Tensor, "speakers references pooled"]
-    questions: Float[Tensor, "questions pooled"]
-    expected: Int64[np.ndarray, " questions"]  # among the speakers, then all pairs
+    enrolment: Float[Tensor, "speakers windows pooled"]
+    probes: Float[Tensor, "probes pooled"]
+    expected: Int64[np.ndarray, " probes"]  # among the speakers, then all pairs
 
 
-class Rehearsal:
-    """Questions about recordings, drawn once; recordings without two speakers have none.
+class IdentificationTest:
+    """Probes of recordings, drawn once; recordings without two speakers have none.
 
     Args:
-        taught: chunks of which references are made.
-        asked: chunks of the same speakers for the questions.
+        enrolled: chunks from which the speakers are known.
+        probed: chunks of the same speakers, from which the probes are cut.
         encoder: f, whose last layer is going to change.
-        seed: of the questions.
+        seed: of the probes.
     """
 
     def __init__(
         self,
-        taught: Sequence[HeldSpeech],
-        asked: Sequence[HeldSpeech],
+        enrolled: Sequence[SingleSpeakerSpeech],
+        probed: Sequence[SingleSpeakerSpeech],
         encoder: Encoder | Branches,
         seed: int,
     ) -> None:
         rng = np.random.default_rng([seed, 5])
-        drawn = [_exam(a, b, encoder, rng) for a, b in zip(taught, asked, strict=True)]
-        self.exams = [exam for exam in drawn if exam is not None]
+        drawn = [_trials(a, b, encoder, rng) for a, b in zip(enrolled, probed, strict=True)]
+        self.trials = [trials for trials in drawn if trials is not None]
 
     def __len__(self) -> int:
-        return sum(len(exam.expected) for exam in self.exams)
+        return sum(len(trials.expected) for trials in self.trials)
 
     def answer(self, model: CompositionalEmbedding) -> Answers:
-        """Ask a model everything."""
+        """Let a model identify all probes."""
         right, likelihoods = [], []
         with torch.inference_mode():
-            for exam in self.exams:
-                centroids = normalize(model.encode.locate(exam.references).mean(dim=1), dim=-1)
+            for trials in self.trials:
+                centroids = normalize(model.encode.locate(trials.enrolment).mean(dim=1), dim=-1)
                 candidates = compose_all(model.compose, centroids[None], 2)[0]
-                cosines = model.encode.locate(exam.questions) @ candidates.T
+                cosines = model.encode.locate(trials.probes) @ candidates.T
                 # |a - b|^2 = 2 - 2 a.b on the sphere.
                 logs = (cosines / SIGMA).log_softmax(dim=1).cpu().double().numpy()
-                right.append(logs.argmax(axis=1) == exam.expected)
-                likelihoods.append(logs[np.arange(len(logs)), exam.expected])
+                right.append(logs.argmax(axis=1) == trials.expected)
+                likelihoods.append(logs[np.arange(len(logs)), trials.expected])
         nothing = [np.zeros(0)]
         return Answers(
             np.concatenate(right or nothing).astype(np.float64),
@@ -103,16 +103,16 @@ class Rehearsal:
 
 
 def shares(
-    speech: Sequence[HeldSpeech], model: CompositionalEmbedding, seed: int
+    speech: Sequence[SingleSpeakerSpeech], model: CompositionalEmbedding, seed: int
 ) -> Float64[np.ndarray, " sets"]:
     """Share of the windows of each set of each recording, of one speaker or two, that go to it."""
     answers: dict[tuple[int, int], list[float]] = {}
-    references, questions = zip(*(one.parted() for one in speech), strict=True)
+    enrolled, probed = zip(*(one.split() for one in speech), strict=True)
     for number in range(ROUNDS):
-        rehearsal = Rehearsal(references, questions, model.encode, seed + number)
-        right = iter(rehearsal.answer(model).right.tolist())
-        for recording, exam in enumerate(rehearsal.exams):
-            for members in exam.expected.tolist():
+        test = IdentificationTest(enrolled, probed, model.encode, seed + number)
+        right = iter(test.answer(model).right.tolist())
+        for recording, trials in enumerate(test.trials):
+            for members in trials.expected.tolist():
                 answers.setdefault((recording, members), []).append(next(right))
     return np.array([np.mean(own) for _, own in sorted(answers.items())])
 
@@ -142,11 +142,14 @@ def mixed(first: Chunk, second: Chunk, rng: np.random.Generator) -> Chunk:
     return first + second * np.float32(first_rms / second_rms * 10 ** (decibels / 20))
 
 
-def _exam(
-    taught: HeldSpeech, asked: HeldSpeech, encoder: Encoder | Branches, rng: np.random.Generator
-) -> Exam | None:
+def _trials(
+    enrolled: SingleSpeakerSpeech,
+    probed: SingleSpeakerSpeech,
+    encoder: Encoder | Branches,
+    rng: np.random.Generator,
+) -> Trials | None:
     known = [
-        (a, b) for a, b in zip(taught.speakers, asked.speakers, strict=True) if len(a) and len(b)
+        (a, b) for a, b in zip(enrolled.speakers, probed.speakers, strict=True) if len(a) and len(b)
     ]
     if len(known) < 2:
         return None
@@ -155,16 +158,16 @@ def _exam(
     def window(chunks: Sequence[Chunk]) -> Chunk:
         return cut(chunks[int(rng.integers(len(chunks)))], length, rng)
 
-    references = [window(own) for own, _ in known for _ in range(REFERENCES)]
-    questions = [window(other) for _, other in known for _ in range(SINGLES)]
+    enrolment = [window(own) for own, _ in known for _ in range(REFERENCES)]
+    probes = [window(other) for _, other in known for _ in range(SINGLES)]
     expected = [j for j in range(len(known)) for _ in range(SINGLES)]
     pairs = [(i, j) for i in range(len(known)) for j in range(i + 1, len(known))]
     for chosen in rng.integers(len(pairs), size=PAIRS).tolist():
         i, j = pairs[chosen]
-        questions.append(mixed(window(known[i][1]), window(known[j][1]), rng))
+        probes.append(mixed(window(known[i][1]), window(known[j][1]), rng))
         expected.append(len(known) + chosen)
-    return Exam(
-        heard(encoder, references).reshape(len(known), REFERENCES, -1),
-        heard(encoder, questions),
+    return Trials(
+        heard(encoder, enrolment).reshape(len(known), REFERENCES, -1),
+        heard(encoder, probes),
         np.array(expected, dtype=np.int64),
     )

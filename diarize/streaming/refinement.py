@@ -60,7 +60,7 @@ class _Clusterings:
         return clustering.make(backend, **bounds, scatter=scatter, **self.params)
 
 
-class Hindsight:
+class Refinement:
     """Settles who spoke: every `refine` seconds what is older than as many, or all at the end.
 
     `bounds` are `n_speakers`, `min_speakers`, `max_speakers`; None: inferred.
@@ -193,5 +193,5 @@ class Hindsight:
                 done.set_exception(problem)
 
         # A daemon: a pass that takes long must not keep the program from ending.
-        Thread(target=run, name="diarize-hindsight", daemon=True).start()
+        Thread(target=run, name="diarize-refinement", daemon=True).start()
         return done

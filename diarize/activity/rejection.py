@@ -1,4 +1,4 @@
-"""What is heard and is no voice: tones, instruments and machines, which sound like vowels.
+"""Rejection of what sounds like speech and is no voice: tones, instruments and machines.
 
 The network says of each instant, beside how many speak, how surely it is a voice that is heard. For
 a moment a flute may pass for one; over seconds none does. So the mean counts, over what is heard
@@ -16,18 +16,18 @@ from scipy.signal import lfilter
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 
-LEAST = -1.0  # mean log-odds, of what is believed
+LEAST = -1.0  # mean log-odds, below which what is heard is rejected
 SUREST = 6.0  # log-odds beyond which no instant counts for more
 MEMORY = 10.0  # seconds of what is heard after which its weight has fallen to 1 / e
 HEARD = 0.5  # probability from which on the network hears speech
-# A stream has not heard what follows: to begin with it believes in half a second of a voice.
+# A stream has not heard what follows: to begin with it is granted half a second of a voice.
 CREDIT, CREDIT_SECONDS = 1.0, 0.5
 
 Counts = Float32[np.ndarray, "n 4"]
 Voiced = Float32[np.ndarray, "n"]
 
 
-def believed(counts: Counts, voiced: Voiced) -> Counts:
+def reject_non_voices(counts: Counts, voiced: Voiced) -> Counts:
     """Let nobody speak where it is no voice, by what is heard before and after.
 
     Args:
@@ -44,7 +44,7 @@ def believed(counts: Counts, voiced: Voiced) -> Counts:
     return _without(counts, on, total < LEAST * weight)
 
 
-class Belief:
+class LiveRejection:
     """The same for a stream, from what was heard before alone."""
 
     def __init__(self) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import diarize.streaming.hindsight as module
+import diarize.streaming.refinement as module
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
-from diarize.streaming.hindsight import Hindsight
+from diarize.streaming.refinement import Refinement
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
@@ -23,13 +23,15 @@ LIKENESS = Likeness()
 COMMON = {"max_set_size": 1, "compose": unit_mean, "random_state": 0}
 
 
-def hindsight(refine: float | None = None, backend: str = "ac", **bounds: int | None) -> Hindsight:
-    return Hindsight(
+def refinement(
+    refine: float | None = None, backend: str = "ac", **bounds: int | None
+) -> Refinement:
+    return Refinement(
         backend, COMMON, FREE | bounds, TimelineOptions(), SCATTER, LIKENESS, 4, refine
     )
 
 
-def hear(stream: Hindsight, begin: int, end: int) -> None:
+def hear(stream: Refinement, begin: int, end: int) -> None:
     """Windows a second apart: two voices, ten seconds each in turn."""
     seconds = np.arange(begin, end, dtype=np.float64)
     vectors = np.eye(4, dtype=np.float32)[(seconds // 10 % 2).astype(int)]
@@ -39,7 +41,7 @@ def hear(stream: Hindsight, begin: int, end: int) -> None:
 
 
 def test_all_is_settled_at_the_end() -> None:
-    stream = hindsight()
+    stream = refinement()
     hear(stream, 0, 40)
     assert not stream.is_due(1e9) and not stream.collect() and not stream.turns
     stream.finish(narrow=False)
@@ -63,7 +65,7 @@ def test_passes_of_several_streams_take_turns(monkeypatch: pytest.MonkeyPatch) -
             inside.remove(self)
 
     monkeypatch.setattr(Settler, "settle", watched)
-    streams = [hindsight(10.0) for _ in range(3)]
+    streams = [refinement(10.0) for _ in range(3)]
     for stream in streams:
         hear(stream, 0, 40)
         stream.go_on(40.0, narrow=False)
@@ -80,7 +82,7 @@ def test_a_pass_does_not_keep_the_program_from_ending(monkeypatch: pytest.Monkey
         raise InputError("no use")
 
     monkeypatch.setattr(Settler, "settle", watched)
-    stream = hindsight(10.0)
+    stream = refinement(10.0)
     hear(stream, 0, 40)
     stream.go_on(40.0, narrow=False)
     with pytest.raises(InputError, match="no use"):
@@ -91,7 +93,7 @@ def test_a_pass_does_not_keep_the_program_from_ending(monkeypatch: pytest.Monkey
 def test_a_pass_goes_by_how_many_were_heard() -> None:
     """Two voices so near each other's mean that nothing else tells whether both speak."""
     for heard, most in ((1, 1), (2, 2)):
-        stream = Hindsight(
+        stream = Refinement(
             "ckm",
             COMMON | {"max_set_size": 2},
             FREE | {"n_speakers": 2},
@@ -111,7 +113,7 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
 
 
 def test_a_pass_settles_what_is_older_than_its_interval() -> None:
-    stream = hindsight(refine=15.0)
+    stream = refinement(refine=15.0)
     hear(stream, 0, 30)
     assert not stream.is_due(29.9) and stream.is_due(30.0)
     stream.go_on(30.0, narrow=False)
@@ -135,7 +137,7 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
         return settle(self, *arguments)
 
     monkeypatch.setattr(Settler, "settle", slow)
-    stream = hindsight(refine=15.0)
+    stream = refinement(refine=15.0)
     hear(stream, 0, 75)
     assert stream.is_done(within=0.0)
     stream.go_on(30.0, narrow=False)
@@ -154,7 +156,7 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
 def test_who_is_alike_is_one_but_over_a_telephone() -> None:
     """As in a recording: in a narrow band near centroids may be two voices."""
     for narrow, speakers in ((False, 1), (True, 2)):
-        stream = hindsight(n_speakers=None)
+        stream = refinement(n_speakers=None)
         near = np.array([[1.0, 0, 0, 0], [0.95, np.sqrt(1 - 0.95**2), 0, 0]], np.float32)
         seconds = np.arange(40.0)
         cells = np.stack([seconds, seconds + 1], axis=1)
@@ -165,7 +167,7 @@ def test_who_is_alike_is_one_but_over_a_telephone() -> None:
 
 
 def test_no_more_speakers_are_asked_for_than_windows() -> None:
-    stream = hindsight(n_speakers=3)
+    stream = refinement(n_speakers=3)
     hear(stream, 0, 2)
     stream.finish(narrow=False)
     assert 1 <= len({name for turn in stream.turns for name in turn.speakers}) <= 2
@@ -174,11 +176,11 @@ def test_no_more_speakers_are_asked_for_than_windows() -> None:
 @pytest.mark.parametrize("refine", [4.9, np.inf, np.nan])
 def test_an_interval_that_cannot_be_kept_is_refused(refine: float) -> None:
     with pytest.raises(InputError, match="refine is a number of seconds from 5 on"):
-        hindsight(refine=refine)
+        refinement(refine=refine)
 
 
 def test_options_that_cannot_be_used_are_refused_at_once() -> None:
     with pytest.raises(InputError, match="oracle needs the true turns"):
-        hindsight(backend="oracle")
+        refinement(backend="oracle")
     with pytest.raises(ValueError, match="n_speakers"):
-        hindsight(n_speakers=-1)
+        refinement(n_speakers=-1)

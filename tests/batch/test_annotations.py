@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diarize.batch.told import Turns, read_corrections
+from diarize.batch.annotations import Turns, read_corrections
 from diarize.errors import InputError
 
 A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"

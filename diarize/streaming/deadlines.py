@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-STALL = 0.05  # seconds before a promise ends at which nothing more is waited for
+STALL = 0.05  # seconds before a deadline at which nothing more is waited for
 RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the block is long
 
 
-class Promise:
+class Deadlines:
     """Which sound must be decided on, although what follows it does not come."""
 
     def __init__(self, latency: float) -> None:

@@ -1,4 +1,6 @@
-"""The network's ears: sound that comes in pieces, as the network hears it, and what it answers."""
+"""Inference of the network that counts voices, in sound that comes in pieces, and fusion with
+silero-vad.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ NEUTRAL = 0.1  # probability of silero-vad that changes nothing
 SEVERAL = 2.0  # factor on the odds that several speak, where somebody does
 
 
-def hints_of(
+def silero_hints(
     probabilities: Float32[np.ndarray, "*batch n"], first: int, steps: int
 ) -> Float32[np.ndarray, "*batch steps 2"]:
     """What silero-vad says of both halves of steps, as log-odds of the order of one.
@@ -72,18 +74,18 @@ class SlidingCounter:
 
     def push(
         self, spectra: Float32[np.ndarray, "n 256"], speech: Float32[np.ndarray, "chunks"]
-    ) -> Float32[np.ndarray, "answers 5"]:
+    ) -> Float32[np.ndarray, "answers 6"]:
         """Take in spectra and silero-vad's probabilities that follow the last ones.
 
         Returns:
-            Logarithms of the probabilities of none, one, two, three or more voices, and the
-            log-odds that it is a voice that is heard.
+            Of each instant the logarithms of the probabilities of none, one, two, three or more
+            voices, the log-odds that it is a voice that is heard, and silero-vad's of speech.
         """
         self._spectra = np.concatenate([self._spectra, spectra])
         self._speech = np.concatenate([self._speech, speech])
         return self._answer(self._rows)
 
-    def finish(self) -> Float32[np.ndarray, "answers 5"]:
+    def finish(self) -> Float32[np.ndarray, "answers 6"]:
         """There is no more sound: answer what is left."""
         stack = self._counter.config.stack
         if missing := -len(self._spectra) % stack:
@@ -100,12 +102,12 @@ class SlidingCounter:
         """Steps whose spectra have come."""
         return self._first + len(self._spectra) // self._counter.config.stack
 
-    def _answer(self, least: int) -> Float32[np.ndarray, "answers 5"]:
+    def _answer(self, least: int) -> Float32[np.ndarray, "answers 6"]:
         """Answer whole spans, at least so many at a time."""
         known = min(self._end(), self._spoken + len(self._speech) * CHUNK // STEP_SAMPLES)
         span = self._span or max(1, known - self._after - self._answered)
         ready = (known - self._after - self._answered) // span
-        found = [np.zeros((0, MOST + 2), np.float32)]
+        found = [np.zeros((0, MOST + 3), np.float32)]
         while ready >= least:
             begins = [self._answered + i * span for i in range(min(ready, self._rows))]
             found.append(self._hear([(begin, begin + span) for begin in begins], known))
@@ -114,7 +116,7 @@ class SlidingCounter:
         self._forget()
         return np.concatenate(found)
 
-    def _hear(self, spans: list[tuple[int, int]], known: int) -> Float32[np.ndarray, "answers 5"]:
+    def _hear(self, spans: list[tuple[int, int]], known: int) -> Float32[np.ndarray, "answers 6"]:
         answers = []
         heard = [(max(0, a - self._before), min(known, b + self._after)) for a, b in spans]
         lengths = {b - a for a, b in heard}
@@ -128,20 +130,23 @@ class SlidingCounter:
         return np.concatenate([row for _, row in sorted(answers, key=lambda pair: pair[0])])
 
     @torch.inference_mode()
-    def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 5"]:
+    def _ask(self, stretches: list[tuple[int, int]]) -> Float32[np.ndarray, "rows answers 6"]:
         stack = self._counter.config.stack
         first = self._first
         spectra = np.stack(
             [self._spectra[(a - first) * stack : (b - first) * stack] for a, b in stretches]
         )
-        hints = np.stack([hints_of(self._speech, a - self._spoken, b - a) for a, b in stretches])
+        hints = np.stack(
+            [silero_hints(self._speech, a - self._spoken, b - a) for a, b in stretches]
+        )
         counter = self._counter
         device = counter.mean.device
         seen = torch.from_numpy(spectra).to(device), torch.from_numpy(hints).to(device)
         heard = counter.hear(*seen)
         voiced = counter.voiced(heard).repeat_interleave(stack, dim=1)[..., None]
         answers = torch.cat([counter.count(heard).log_softmax(dim=-1), voiced], dim=-1)
-        return answers.cpu().numpy()
+        odds = hints.reshape(len(hints), -1, 1) * np.float32(ODDS_SCALE)
+        return np.concatenate([answers.cpu().numpy(), odds], axis=-1)
 
     def _forget(self) -> None:
         """Let go of what no further answer hears."""
@@ -153,18 +158,18 @@ class SlidingCounter:
         self._spoken = spoken
 
 
-class Answer(NamedTuple):
-    """What is heard in instants of 20 ms that follow those of the last answer."""
+class Posteriors(NamedTuple):
+    """What the network says of instants of 20 ms that follow those of the last call."""
 
     counts: Float32[np.ndarray, "n 4"]  # probabilities of none, one, two, three or more voices
     voiced: Float32[np.ndarray, "n"]  # log-odds that what is heard is a voice, if anything is
 
 
-class Sound(NamedTuple):
-    """What the network hears of some chunks."""
+class NetworkInput(NamedTuple):
+    """What the network is given of some chunks."""
 
     spectra: Float32[np.ndarray, "n 256"]
-    said: Float32[np.ndarray, "chunks"]  # probabilities of speech by silero-vad
+    silero: Float32[np.ndarray, "chunks"]  # probabilities of speech by silero-vad
 
 
 class Context(NamedTuple):
@@ -176,44 +181,24 @@ class Context(NamedTuple):
     rows: int = 1  # spans that are answered at once
 
 
-class Answers:
-    """The network's answers in one context, with silero-vad's share of them."""
+def fused(answers: Float32[np.ndarray, "answers 6"], share: float) -> Posteriors:
+    """What a network says, with a share of silero-vad's odds of speech.
 
-    def __init__(self, counter: VoiceCounter, context: Context, share: float) -> None:
-        self._share = share
-        self._sliding = SlidingCounter(counter, *context)
-        self._said = np.zeros(0, np.float32)  # by silero-vad, from `_first` on
-        self._first = 0  # step of the first of these probabilities
-        self._answered = 0  # steps
-
-    def push(self, sound: Sound) -> Answer:
-        """Take in what follows; answer as far as it allows."""
-        self._said = np.concatenate([self._said, sound.said])
-        return self._shared(self._sliding.push(*sound))
-
-    def finish(self, spectra: Float32[np.ndarray, "n 256"]) -> Answer:
-        """Take in the last spectra; answer what is left."""
-        heard = self._sliding.push(spectra, np.zeros(0, np.float32))
-        return self._shared(np.concatenate([heard, self._sliding.finish()]))
-
-    def _shared(self, answers: Float32[np.ndarray, "answers 5"]) -> Answer:
-        logits, voiced = answers[:, :-1], answers[:, -1]
-        if not len(logits):
-            return Answer(logits, voiced)
-        hints = hints_of(self._said, self._answered - self._first, len(logits) // 2)  # (steps, 2)
-        odds = hints.reshape(-1) * ODDS_SCALE
-        logits[:, 0] -= self._share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
-        self._answered += len(hints)
-        first = self._answered - self._answered % WHOLE_STEPS
-        self._said = self._said[(first - self._first) * STEP_SAMPLES // CHUNK :]
-        self._first = first
-        some = logsumexp(logits[:, 1:], axis=1, keepdims=True)
-        logits[:, 2:] += math.log(SEVERAL)
-        logits[:, 1:] += some - logsumexp(logits[:, 1:], axis=1, keepdims=True)
-        return Answer(softmax(logits, axis=1), voiced)
+    Args:
+        answers: of a `SlidingCounter`.
+        share: of silero-vad's odds of speech.
+    """
+    logits, voiced, odds = answers[:, :-2], answers[:, -2], answers[:, -1]
+    if not len(logits):
+        return Posteriors(logits, voiced)
+    logits[:, 0] -= share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
+    some = logsumexp(logits[:, 1:], axis=1, keepdims=True)
+    logits[:, 2:] += math.log(SEVERAL)
+    logits[:, 1:] += some - logsumexp(logits[:, 1:], axis=1, keepdims=True)
+    return Posteriors(softmax(logits, axis=1), voiced)
 
 
-class Ears:
+class CountingStream:
     """How many speak in sound that comes in pieces, brought to a common level before.
 
     Args:
@@ -225,32 +210,37 @@ class Ears:
     def __init__(self, counter: VoiceCounter, *contexts: Context, share: float = SHARE) -> None:
         self._silero = SileroNetwork()
         self._spectra = SpectraStream()
-        self._answers = [Answers(counter, context, share) for context in contexts]
+        self._counters = [SlidingCounter(counter, *context) for context in contexts]
+        self._share = share
 
-    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Answer]:
+    def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Posteriors]:
         """Hear the chunks that follow those of the last call; answer as far as they allow."""
         return self.answer(self.listen(chunks))
 
-    def listen(self, chunks: Float32[np.ndarray, "n 512"]) -> Sound:
+    def listen(self, chunks: Float32[np.ndarray, "n 512"]) -> NetworkInput:
         """What the network is to hear of the chunks that follow those of the last call."""
-        with _alone():
+        with _single_threaded():
             chunks = np.clip(chunks, -1, 1)
-            said = self._silero(chunks)
-            return Sound(self._spectra.push(chunks.reshape(-1)), said)
+            silero = self._silero(chunks)
+            return NetworkInput(self._spectra.push(chunks.reshape(-1)), silero)
 
-    def answer(self, sound: Sound) -> list[Answer]:
+    def answer(self, sound: NetworkInput) -> list[Posteriors]:
         """Answer as far as what follows allows; in another thread than `listen`, if one likes."""
-        with _alone():
-            return [answers.push(sound) for answers in self._answers]
+        with _single_threaded():
+            return [fused(counter.push(*sound), self._share) for counter in self._counters]
 
-    def finish(self) -> list[Answer]:
+    def finish(self) -> list[Posteriors]:
         """There is no more sound: answer what is left."""
-        spectra = self._spectra.finish()
-        return [answers.finish(spectra) for answers in self._answers]
+        spectra, silero = self._spectra.finish(), np.zeros(0, np.float32)
+        found = []
+        for counter in self._counters:
+            answers = [counter.push(spectra, silero), counter.finish()]
+            found.append(fused(np.concatenate(answers), self._share))
+        return found
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _single_threaded() -> Iterator[None]:
     """One thread: the steps of an LSTM are too small to share."""
     if torch_threads() == 1:
         yield

@@ -36,7 +36,7 @@ Confidence = Mapping[tuple[Segment, str], float]
 
 
 @dataclass(frozen=True)
-class HeldSpeech:
+class SingleSpeakerSpeech:
     """One recording's speech that single speakers surely hold.
 
     Attributes:
@@ -52,7 +52,7 @@ class HeldSpeech:
         """Of all speakers."""
         return sum(len(chunk) for chunks in self.speakers for chunk in chunks) / SAMPLE_RATE
 
-    def parted(self) -> tuple[HeldSpeech, HeldSpeech]:
+    def split(self) -> tuple[SingleSpeakerSpeech, SingleSpeakerSpeech]:
         """Two thirds of each speaker's chunks, and every third one, with one at least on each side.
 
         A speaker of one chunk is on the first side alone, and there is no chunk in his place.
@@ -62,21 +62,27 @@ class HeldSpeech:
             third = [i % 3 == 2 or len(chunks) == 2 == i + 1 for i in range(len(chunks))]
             for side, part in enumerate(parts):
                 part.append(tuple(c for c, t in zip(chunks, third, strict=True) if t == side))
-        return HeldSpeech(self.uri, tuple(parts[0])), HeldSpeech(self.uri, tuple(parts[1]))
+        return SingleSpeakerSpeech(self.uri, tuple(parts[0])), SingleSpeakerSpeech(
+            self.uri, tuple(parts[1])
+        )
 
 
-def speech_alone(
+def single_speaker_speech(
     recording: Recording,
     turns: Annotation,
     confidence: Confidence = MappingProxyType({}),
     *,
     shortest: float = SHORTEST,
     least: float = LEAST,
-) -> HeldSpeech:
-    """Take what speakers say alone, as `held_spans` finds it, of those with `least` seconds."""
-    spans = [held_spans(turns, speaker, confidence, shortest) for speaker in turns.labels()]
+) -> SingleSpeakerSpeech:
+    """Take what speakers say alone (`single_speaker_spans`), of those with `least` seconds."""
+    spans = [
+        single_speaker_spans(turns, speaker, confidence, shortest) for speaker in turns.labels()
+    ]
     enough = [own for own in spans if seconds_of(own) >= least]
-    return HeldSpeech(recording.uri, tuple(tuple(c) for c in read_spans(recording, enough)))
+    return SingleSpeakerSpeech(
+        recording.uri, tuple(tuple(c) for c in read_spans(recording, enough))
+    )
 
 
 def seconds_of(spans: Sequence[tuple[float, float]]) -> float:
@@ -84,7 +90,7 @@ def seconds_of(spans: Sequence[tuple[float, float]]) -> float:
     return sum(end - begin for begin, end in spans)
 
 
-def held_spans(
+def single_speaker_spans(
     turns: Annotation,
     speaker: str,
     confidence: Confidence = MappingProxyType({}),
