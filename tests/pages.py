@@ -74,7 +74,7 @@ def furnish(folder: Path, repo_root: Path, talk: Path) -> None:
 
 
 def _write_networks(folder: Path) -> None:
-    """An encoder that has learned nothing, with a g that has not either, and ears."""
+    """An encoder that has learned nothing, one with a g that has not either, and segmentation."""
     from diarize.embedding import Knowledge
     from diarize.embedding.fitted import Fitted, Place, save_fitted
     from diarize.embedding.model import Composition
@@ -85,7 +85,7 @@ def _write_networks(folder: Path) -> None:
     path = write(folder / "encoder.onnx", SAMPLES)
     g = Fitted(path.name, sha256(path), Place.unchanged(DIM), Composition(DIM), Knowledge())
     save_fitted(g, path.with_suffix(".safetensors"))
-    write(folder / "ears.onnx", SEGMENTATION, PYANNOTE)
+    write(folder / "segmentation.onnx", SEGMENTATION, PYANNOTE)
 
 
 def _write_m4a(path: Path, samples: np.ndarray) -> None:

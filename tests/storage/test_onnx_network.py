@@ -16,7 +16,7 @@ def test_metadata_and_the_file_beside_it(tmp_path: Path) -> None:
     path = write(tmp_path / "f.onnx", SAMPLES, {"framework": "samples", "sample_rate": 8000})
     (tmp_path / "f.toml").write_text("sample_rate = 16000\nnormalize_samples = true\n")
     network = OnnxNetwork(path)
-    assert network.told == {
+    assert network.metadata == {
         "framework": "samples", "sample_rate": "16000", "normalize_samples": "1",
     }  # fmt: skip
     assert axes_text(network.inputs[0].axes) == "(any, any)"
