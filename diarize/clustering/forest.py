@@ -26,7 +26,7 @@ from diarize.sets import squared_distances
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
-MOST_TREES = 30  # of the averaged similarity, before they are joined to speakers
+MOST_TREES = 60  # of the averaged similarity, before they are joined to speakers
 CHUNK = 2**24  # similarities that are drawn at a time, 64 MB in float32
 
 

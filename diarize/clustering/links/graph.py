@@ -138,17 +138,19 @@ class LinkGraph:
     def _merge_near(self, slot: int) -> int:
         """Merge with the most similar subcluster as long as that reaches T_s.
 
-        The paper looks at neighbours on an edge. Any subcluster is looked at here: a vector in
-        its place would be added to this one, whichever cluster it is in. This is how clusters
-        become one, and no two subclusters are ever as near as T_s.
+        The paper looks at neighbours on an edge. Subclusters between which an edge would hold are
+        looked at here as well, whichever cluster they are in: this is how clusters become one. Of
+        large ones that is more than T_s, or one between two voices would join all that they say.
         """
         while True:
             similarities = self._similarities(self.centroids[slot])
             similarities[slot] = -np.inf
-            other = int(similarities.argmax())
-            if similarities[other] < self.thresholds.subcluster:
+            near = np.flatnonzero(similarities >= self.thresholds.subcluster)
+            linked = np.isin(near, list(self.edges[slot]))
+            near = near[linked | (self._margins(slot, near) >= 0)]  # (22)
+            if not len(near):
                 return slot
-            slot = self._merge(slot, other)
+            slot = self._merge(slot, int(near[similarities[near].argmax()]))
 
     def _merge(self, slot: int, other: int) -> int:
         """Replace two subclusters by one with the vectors and edges of both: the older's slot."""

@@ -37,11 +37,11 @@ class LiteralLinks:
     def update(self, j: int) -> int:
         """Section 3.4; the subcluster in which j ends."""
         while True:
-            others = [i for i in self.vectors if i != j]
-            other = max(others, key=lambda i: self.similarity(i, j), default=None)
-            if other is None or self.similarity(other, j) < self.T_s:
+            near = [i for i in self.vectors if i != j and self.similarity(i, j) >= self.T_s]
+            near = [i for i in near if {i, j} in self.edges or self.margin(i, j) >= 0]
+            if not near:
                 break
-            j = self.merge(j, other)
+            j = self.merge(j, max(near, key=lambda i: self.similarity(i, j)))
         neighbours = sorted(
             (i for i in self.vectors if frozenset((i, j)) in self.edges),
             key=lambda i: self.margin(i, j),

@@ -60,7 +60,9 @@ def check(graph: LinkGraph, n_vectors: int) -> None:
         assert graph.centroids[a] @ graph.centroids[b] >= bound - ROUNDING  # (22)
     products = graph.centroids[slots] @ graph.centroids[slots].T
     np.fill_diagonal(products, -1)
-    assert products.max(initial=-1) < graph.thresholds.subcluster + ROUNDING
+    counts = graph.counts[slots]
+    linkable = products >= graph.thresholds.of_pair(counts[:, None], counts) + ROUNDING
+    assert products[linkable].max(initial=-1) < graph.thresholds.subcluster + ROUNDING
 
     a, b = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     links = coo_array((np.ones(len(a)), (a, b)), shape=(used, used))
@@ -195,3 +197,21 @@ def test_of_two_clusters_the_larger_answers_for_both() -> None:
     assert graph.slot_of(0) == graph.slot_of(1) == large
     assert graph.open(np.array([-1.0, 0.0])) != large
     assert list(graph.sizes) == [1, 2]  # no id is used twice
+
+
+def test_two_voices_that_are_alike_stay_two() -> None:
+    """Their means are nearer than T_s, and no edge between them would hold."""
+    rng = np.random.default_rng(0)
+    centers = np.zeros((2, 128))
+    centers[:, 0] = 1.0
+    centers[1, :2] = 0.87, np.sqrt(1 - 0.87**2)
+    across = unit(rng.normal(size=(2, 200, 128)))
+    rows = unit(0.9 * centers[:, None] + np.sqrt(1 - 0.9**2) * across)  # (voices, vectors, p)
+    stream = make_stream(Thresholds(0.9, 0.85, 0.95), 128)
+    for both in rows.swapaxes(0, 1):
+        for x in both:
+            stream.push(x)
+    graph = stream.graph
+    assert sorted(graph.sizes.values()) == [200, 200]
+    one, other = (graph.totals[cluster] for cluster in sorted(graph.sizes))
+    assert 0.85 < unit(one) @ unit(other) < 0.95
