@@ -49,7 +49,7 @@ class SpeakerDPGMM(SampledClusterer):
         log_posterior_: of its iterations.
     """
 
-    log_alpha: float = -40.0
+    log_alpha: float = -20.0
     init: str = "kmeans"
     n_iter: int = 100
     threshold: float | None = None
@@ -58,7 +58,7 @@ class SpeakerDPGMM(SampledClusterer):
     negative = ("log_alpha",)
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "log_alpha": (-40.0, -60.0, -50.0, -30.0, -20.0, -10.0, 0.0),
+        "log_alpha": (-20.0, -60.0, -40.0, -30.0, -10.0, 0.0),
         "threshold": THRESHOLDS,
     }
 
