@@ -8,6 +8,7 @@ similarity, which a single window does not change.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,14 +20,14 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import one_sided_axes
-from diarize.clustering.merging import coarser, merges
+from diarize.clustering.merging import Labels, coarser, merges
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
-MOST_TREES = 60  # of the averaged similarity, before they are joined to speakers
+MOST_TREES = 30  # joined by Ward's criterion before it is asked which of them are mixtures
 CHUNK = 2**24  # similarities that are drawn at a time, 64 MB in float32
 
 
@@ -38,7 +39,8 @@ class SpanningForest(SampledClusterer):
     (definition 6 of the paper, for the connectivity). Single linkage of that gives trees again;
     those smaller than `min_size` are no speakers, and their rows go to the nearest tree. The two
     nearest trees are joined while the criterion of `selection` gains, and greedy compositional
-    reassignment (`gcr`) finds which trees are mixtures. The bounds on speakers rule.
+    reassignment (`gcr`) finds which of at most `MOST_TREES` are mixtures. The bounds on speakers
+    rule.
 
     `fit` takes `must_link` and `cannot_link`: pairs of row numbers, shape (m, 2). Rows that must be
     linked have the same set of speakers, those that cannot be have different ones.
@@ -91,7 +93,8 @@ class SpanningForest(SampledClusterer):
             axes=one_sided_axes(criterion.scatter),
         )
         tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
-        found = reassigner.reassigned(rows, tried, bounds)
+        few = at_most(max(MOST_TREES, bounds.low), tried)
+        found = reassigner.reassigned(rows, few, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
         best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
         if best is None and not len(constraints.cannot):
@@ -116,8 +119,9 @@ class SpanningForest(SampledClusterer):
     ) -> Int64[np.ndarray, " n"]:
         """Labels of trees, as many as may be: at least one for each speaker that is asked for."""
         alike = self._connectivity(rows, generator)
-        most = max(MOST_TREES, bounds.low)
         for smallest in (self.min_size, 1):
+            # Of one row, every row is a tree.
+            most = len(rows) if smallest > 1 else max(MOST_TREES, bounds.low)
             labels, kept = linked_trees(alike, constraints, smallest, most)
             if len(kept) >= bounds.low:
                 break
@@ -196,3 +200,12 @@ def linked_trees(
     if answer is None or answer[1].size < len(kept) <= most:  # or more trees must be kept apart
         answer = labels, kept
     return answer
+
+
+def at_most(most: int, partitions: Iterator[Labels]) -> Iterator[Labels]:
+    """Those of ever coarser partitions that have no more clusters; the last one, if all have."""
+    labels = next(partitions)
+    while labels.max() >= most and (fewer := next(partitions, None)) is not None:
+        labels = fewer
+    yield labels
+    yield from partitions

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from diarize.clustering.constraints import Constraints
-from diarize.clustering.forest import linked_trees
+from diarize.clustering.forest import at_most, linked_trees
 from diarize.clustering.merging import coarser
 
 FREE = Constraints.of(None, None, 100)
@@ -64,6 +64,13 @@ def test_clusters_are_merged_while_links_allow() -> None:
     assert [len(set(step)) for step in steps] == [4, 3, 2]
     assert all(step[0] != step[1] for step in steps)
     assert len(list(coarser(rows, np.arange(4), FREE.cannot))) == 4
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(9, [4, 3, 2]), (3, [3, 2]), (2, [2]), (1, [2])])
+def test_partitions_of_few_clusters(most: int, sizes: list[int]) -> None:
+    rows = np.array([[0.0], [1.0], [10.0], [11.0]])
+    steps = at_most(most, coarser(rows, np.arange(4), np.array([[0, 1]])))
+    assert [len(set(step)) for step in steps] == sizes
 
 
 @pytest.mark.parametrize(
