@@ -145,6 +145,8 @@ class LinkGraph:
         while True:
             similarities = self._similarities(self.centroids[slot])
             similarities[slot] = -np.inf
+            if similarities.max() < self.thresholds.subcluster:
+                return slot
             near = np.flatnonzero(similarities >= self.thresholds.subcluster)
             linked = np.isin(near, list(self.edges[slot]))
             near = near[linked | (self._margins(slot, near) >= 0)]  # (22)
