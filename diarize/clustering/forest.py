@@ -21,13 +21,12 @@ from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import Labels, coarser, merges
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
 SAMPLES = 40  # B, draws of the noise
 TREE_SIZE = 6  # windows in a tree of a draw, on average: about three seconds of a voice
-MOST_TREES = 30  # joined by Ward's criterion before it is asked which of them are mixtures
 CHUNK = 2**24  # similarities that are drawn at a time, 64 MB in float32
 
 
@@ -38,9 +37,9 @@ class SpanningForest(SampledClusterer):
     Draws of a maximum spanning forest of noisy similarities say how often two rows share a tree
     (definition 6 of the paper, for the connectivity). Single linkage of that gives trees again;
     those smaller than `min_size` are no speakers, and their rows go to the nearest tree. The two
-    nearest trees are joined while the criterion of `selection` gains, and greedy compositional
-    reassignment (`gcr`) finds which of at most `MOST_TREES` are mixtures. The bounds on speakers
-    rule.
+    nearest trees are joined while the criterion of `selection` gains, and, once they are as few as
+    base clusters of `gcr` may be, greedy compositional reassignment finds which are mixtures. The
+    bounds on speakers rule.
 
     `fit` takes `must_link` and `cannot_link`: pairs of row numbers, shape (m, 2). Rows that must be
     linked have the same set of speakers, those that cannot be have different ones.
@@ -93,7 +92,7 @@ class SpanningForest(SampledClusterer):
             axes=one_sided_axes(criterion.scatter),
         )
         tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
-        few = at_most(max(MOST_TREES, bounds.low), tried)
+        few = at_most(most_base_clusters(self.max_set_size, bounds), tried)
         found = reassigner.reassigned(rows, few, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
         best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
@@ -119,9 +118,9 @@ class SpanningForest(SampledClusterer):
     ) -> Int64[np.ndarray, " n"]:
         """Labels of trees, as many as may be: at least one for each speaker that is asked for."""
         alike = self._connectivity(rows, generator)
+        few = most_base_clusters(self.max_set_size, bounds)
         for smallest in (self.min_size, 1):
-            # Of one row, every row is a tree.
-            most = len(rows) if smallest > 1 else max(MOST_TREES, bounds.low)
+            most = len(rows) if smallest > 1 else few  # of one row, every row is a tree
             labels, kept = linked_trees(alike, constraints, smallest, most)
             if len(kept) >= bounds.low:
                 break
