@@ -327,13 +327,14 @@ class SampledClusterer(Clusterer):
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
         most = self._most_rows()
         size = n if most is None else max(most, bounds.low)
-        self._fitted = np.arange(n)
         criterion = Criterion.of(rows, getattr(self, "count_penalty", 1.0), self.scatter)
         if n <= size:
+            self._fitted = np.arange(n)
             regions = self._cluster(rows, bounds, criterion, generator)
             return regions.sets[regions.ids], regions.centroids
-        sample = self._sample(n, size, generator)
-        self.sampled_, self._fitted = size, sample
+        if self.sampled_ != size:  # once in a fit, however often
+            self.sampled_, self._fitted = size, self._sample(n, size, generator)
+        sample = self._fitted
         regions = self._cluster(
             rows[sample],
             SpeakerBounds(bounds.low, min(bounds.high, size)),

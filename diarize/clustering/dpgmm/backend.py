@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.partitions import Counted
+from diarize.clustering.dpgmm.partitions import Counted, medoid
 from diarize.clustering.known import known_of
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
@@ -36,24 +36,31 @@ class SpeakerDPGMM(SampledClusterer):
     reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
     as long as that does not suffice.
 
+    Of few rows, chains end in different places by chance. So there are several, and the one counts
+    whose partition differs least from those of the others.
+
     Args:
         log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
             Neighbouring windows share audio, so clusters must bring more evidence than if
             rows were independent; tuned on conversations of dev-a.
         init: how sub-clusters begin: random, kmeans or splitnet.
-        n_iter: iterations of the sampler.
+        n_iter: iterations of a chain.
+        n_chains: chains that are sampled.
         threshold: of the reassignment, as for `gcr`.
 
     Attributes:
-        n_clusters_: clusters that the sampler found.
+        n_clusters_: clusters of the chain that counts.
         log_posterior_: of its iterations.
     """
 
     log_alpha: float = -20.0
     init: str = "kmeans"
     n_iter: int = 100
+    n_chains: int = 5
     threshold: float | None = None
     sample_size: int | None = 20_000
+
+    _sampled: tuple[Rows, Rows, DPGMM] | None = field(default=None, init=False)
 
     negative = ("log_alpha",)
 
@@ -61,6 +68,16 @@ class SpeakerDPGMM(SampledClusterer):
         "log_alpha": (-20.0, -60.0, -40.0, -30.0, -10.0, 0.0),
         "threshold": THRESHOLDS,
     }
+
+    def fit(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> SpeakerDPGMM:
+        """Cluster the rows of X: chains are sampled once, however many speakers are looked for."""
+        try:
+            super().fit(X, y, must_link=must_link, cannot_link=cannot_link)
+        finally:
+            self._sampled = None
+        return self
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -75,23 +92,38 @@ class SpeakerDPGMM(SampledClusterer):
         criterion: Criterion,
         generator: np.random.Generator,
     ) -> Regions:
-        reduced, prior = reduce_rows(rows, self.scatter)
-        alpha = float(np.exp(self.log_alpha))
-        mixture = DPGMM(
-            alpha=alpha, prior=prior, init=self.init, n_iter=self.n_iter, random_state=generator
-        ).fit(reduced)
+        if self._sampled is None or not np.array_equal(self._sampled[0], rows):
+            self._sampled = rows, *self._chain(rows, generator)
+        _, reduced, mixture = self._sampled
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
         reassigner = Reassigner(
             compose=self.compose, max_set_size=self.max_set_size, threshold=self.threshold
         )
-        counted = Counted(reduced, mixture.labels_, prior, alpha, generator)
+        counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
         while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
             if counted.labels.max() + 1 < bounds.low:
                 counted.split()
             else:
                 counted.merge()
         return found.regions(counted.labels)
+
+    def _chain(
+        self, rows: Rows, generator: np.random.Generator
+    ) -> tuple[Float64[np.ndarray, "n d"], DPGMM]:
+        """Few coordinates of the rows, and of their chains the one that counts."""
+        reduced, prior = reduce_rows(rows, self.scatter)
+        chains = [
+            DPGMM(
+                alpha=float(np.exp(self.log_alpha)),
+                prior=prior,
+                init=self.init,
+                n_iter=self.n_iter,
+                random_state=generator,
+            ).fit(reduced)
+            for _ in range(self.n_chains)
+        ]
+        return reduced, chains[medoid([chain.labels_ for chain in chains])]
 
 
 def reduce_rows(

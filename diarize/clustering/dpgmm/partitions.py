@@ -11,6 +11,8 @@ cluster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -117,6 +119,28 @@ def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
         weights[:, 0] += np.log(seen.counts)
         labels = torch.unique(passes.likeliest(weights), return_inverse=True)[1]
     return best
+
+
+def medoid(partitions: Sequence[Labels]) -> int:
+    """Which of these partitions of the same rows has the least loss in all against the others.
+
+    The loss is the number of pairs of rows that one puts together and the other apart. Of equal
+    ones the first.
+
+    Source: Binder (1978), loss; Dahl (2006), one of the partitions drawn in place of any.
+    """
+    losses = np.zeros((len(partitions), len(partitions)))
+    for a, b in combinations(range(len(partitions)), 2):
+        one, other = partitions[a], partitions[b]
+        together = np.unique(one * (other.max() + 1) + other, return_counts=True)[1]
+        apart = _pairs(np.bincount(one)) + _pairs(np.bincount(other)) - 2 * _pairs(together)
+        losses[a, b] = losses[b, a] = apart
+    return int(losses.sum(axis=1).argmin())
+
+
+def _pairs(counts: Int64[np.ndarray, " K"]) -> int:
+    """Pairs of rows that are in the same cluster."""
+    return int((counts * (counts - 1) // 2).sum())
 
 
 class Counted:

@@ -7,6 +7,7 @@ import pytest
 
 from diarize.clustering import make
 from diarize.clustering.dpgmm.backend import AXES, reduce_rows
+from diarize.scatter import Scatter
 
 from ...making import unit_mean
 
@@ -73,3 +74,24 @@ def test_rows_of_the_shipped_embedding_go_along_the_axes_of_its_training():
 def test_rows_whose_squares_vanish_are_one():
     found = make("dpgmm", max_set_size=1, random_state=0).fit(np.array([[1e-300], [0.0]]))
     assert found.n_speakers_ == 1
+
+
+def test_chains_are_sampled_once_however_many_speakers_are_looked_for(make_world, monkeypatch):
+    from diarize.clustering.dpgmm import backend
+
+    world = make_world(n=120, k=3, share=0.0, noise=0.1)
+    chains = []
+
+    class Chain(backend.DPGMM):
+        def fit(self, X, y=None):
+            chains.append(super().fit(X, y))
+            return self
+
+    monkeypatch.setattr(backend, "DPGMM", Chain)
+    alike = Scatter(variance=0.01, dimension=8, alike=-1.0)  # any two are one
+    model = make("dpgmm", max_set_size=1, random_state=0, log_alpha=0.0, n_chains=3, scatter=alike)
+    for sample_size in (20_000, 60):
+        model.set_params(sample_size=sample_size)
+        assert model.fit(world.rows).n_speakers_ == 1
+        assert len(chains) == 3 and {len(c.labels_) for c in chains} == {min(120, sample_size)}
+        chains.clear()

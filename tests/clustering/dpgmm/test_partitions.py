@@ -8,7 +8,7 @@ import torch
 
 from diarize.clustering.dpgmm.moves import log_joint
 from diarize.clustering.dpgmm.niw import NIW
-from diarize.clustering.dpgmm.partitions import Counted, first_partition, joined, to_mode
+from diarize.clustering.dpgmm.partitions import Counted, first_partition, joined, medoid, to_mode
 from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.starts import means_start, random_start
 
@@ -118,3 +118,22 @@ def test_the_posterior_rises_to_a_mode_and_no_cluster_is_empty():
     found = to_mode(passes, begin, prior, 1.0)
     assert joint(found) > joint(begin) + 100
     assert torch.equal(to_mode(passes, found, prior, 1.0), found)
+
+
+def test_of_several_partitions_the_one_in_the_middle_counts():
+    truth = np.repeat([0, 1, 2], 30)
+    one, far = np.zeros(90, np.int64), np.arange(90) % 5
+    near = truth.copy()
+    near[:3] = 1
+    assert medoid([truth]) == 0
+    assert medoid([far, one, near, truth, near]) == 2
+    assert medoid([one, 2 - truth, truth]) == 1  # names do not matter; the first of equal ones
+
+
+def test_the_loss_between_partitions_counts_pairs():
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        many = [np.unique(generator.integers(0, 4, 25), return_inverse=True)[1] for _ in range(5)]
+        together = np.array([labels[:, None] == labels for labels in many])
+        losses = [(together != own).sum() for own in together]
+        assert losses[medoid(many)] == min(losses)
