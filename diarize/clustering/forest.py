@@ -8,7 +8,6 @@ similarity, which a single window does not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import one_sided_axes
-from diarize.clustering.merging import Labels, coarser, merges
+from diarize.clustering.merging import at_most, coarser, merges
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
@@ -199,12 +198,3 @@ def linked_trees(
     if answer is None or answer[1].size < len(kept) <= most:  # or more trees must be kept apart
         answer = labels, kept
     return answer
-
-
-def at_most(most: int, partitions: Iterator[Labels]) -> Iterator[Labels]:
-    """Those of ever coarser partitions that have no more clusters; the last one, if all have."""
-    labels = next(partitions)
-    while labels.max() >= most and (fewer := next(partitions, None)) is not None:
-        labels = fewer
-    yield labels
-    yield from partitions

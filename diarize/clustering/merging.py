@@ -106,6 +106,15 @@ def coarser(
         yield labels
 
 
+def at_most(most: int, partitions: Iterator[Labels]) -> Iterator[Labels]:
+    """Those of ever coarser partitions that have no more clusters; the last one, if all have."""
+    labels = next(partitions)
+    while labels.max() >= most and (fewer := next(partitions, None)) is not None:
+        labels = fewer
+    yield labels
+    yield from partitions
+
+
 def ward_tree(rows: np.ndarray) -> Float64[np.ndarray, "merges 4"]:
     """The n - 1 merges of rows by Ward's criterion, in scipy's form: two clusters, height, size."""
     from scipy.cluster.hierarchy import linkage

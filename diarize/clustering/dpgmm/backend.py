@@ -13,10 +13,14 @@ from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted, medoid
-from diarize.clustering.known import known_of
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner
+from diarize.clustering.known import known_of, one_sided_axes
+from diarize.clustering.merging import at_most, coarser
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
+
+LOG_ALPHA = {False: -20.0, True: 0.0}
+"""`log_alpha` where nobody gives it, by whether near centroids may be two voices."""
 
 AXES = 20
 """Dimensions that are kept, as in the paper (section 5.2)."""
@@ -36,13 +40,18 @@ class SpeakerDPGMM(SampledClusterer):
     reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
     as long as that does not suffice.
 
+    Where near centroids may be two voices, as over telephones, nothing later takes away a voice
+    that is heard as two. There clusters may be many, and how many are merged first, by Ward's
+    criterion, is what `selection` likes best.
+
     Of few rows, chains end in different places by chance. So there are several, and the one counts
     whose partition differs least from those of the others.
 
     Args:
         log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
-            Neighbouring windows share audio, so clusters must bring more evidence than if
-            rows were independent; tuned on conversations of dev-a.
+            None: -20, since neighbouring windows share audio, so that clusters must bring more
+            evidence than if rows were independent (tuned on conversations of dev-a); 0 where near
+            centroids may be two voices.
         init: how sub-clusters begin: random, kmeans or splitnet.
         n_iter: iterations of a chain.
         n_chains: chains that are sampled.
@@ -53,7 +62,7 @@ class SpeakerDPGMM(SampledClusterer):
         log_posterior_: of its iterations.
     """
 
-    log_alpha: float = -20.0
+    log_alpha: float | None = None
     init: str = "kmeans"
     n_iter: int = 100
     n_chains: int = 5
@@ -65,7 +74,7 @@ class SpeakerDPGMM(SampledClusterer):
     negative = ("log_alpha",)
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "log_alpha": (-20.0, -60.0, -40.0, -30.0, -10.0, 0.0),
+        "log_alpha": (None, -60.0, -40.0, -30.0, -10.0, 0.0),
         "threshold": THRESHOLDS,
     }
 
@@ -81,7 +90,8 @@ class SpeakerDPGMM(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_number("log_alpha", self.log_alpha, least=-600.0)
+        if self.log_alpha is not None:
+            check_number("log_alpha", self.log_alpha, least=-600.0)
         if self.init not in INITS:
             raise ValueError(f"init must be one of {', '.join(INITS)}, got {self.init!r}")
 
@@ -93,13 +103,27 @@ class SpeakerDPGMM(SampledClusterer):
         generator: np.random.Generator,
     ) -> Regions:
         if self._sampled is None or not np.array_equal(self._sampled[0], rows):
-            self._sampled = rows, *self._chain(rows, generator)
+            log_alpha = LOG_ALPHA[criterion.near_may_be_two]
+            if self.log_alpha is not None:
+                log_alpha = self.log_alpha
+            self._sampled = rows, *self._chain(rows, log_alpha, generator)
         _, reduced, mixture = self._sampled
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
         reassigner = Reassigner(
-            compose=self.compose, max_set_size=self.max_set_size, threshold=self.threshold
+            compose=self.compose,
+            max_set_size=self.max_set_size,
+            threshold=self.threshold,
+            axes=one_sided_axes(criterion.scatter),
         )
+        if bounds.low < bounds.high and criterion.near_may_be_two:
+            few = at_most(
+                most_base_clusters(self.max_set_size, bounds), coarser(rows, mixture.labels_)
+            )
+            tried = reassigner.reassigned(rows, few, bounds)
+            best = min(tried, key=lambda one: one[1].cost(criterion), default=None)
+            if best is not None:
+                return best[1].regions(best[0])
         counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
         while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
             if counted.labels.max() + 1 < bounds.low:
@@ -109,13 +133,13 @@ class SpeakerDPGMM(SampledClusterer):
         return found.regions(counted.labels)
 
     def _chain(
-        self, rows: Rows, generator: np.random.Generator
+        self, rows: Rows, log_alpha: float, generator: np.random.Generator
     ) -> tuple[Float64[np.ndarray, "n d"], DPGMM]:
         """Few coordinates of the rows, and of their chains the one that counts."""
         reduced, prior = reduce_rows(rows, self.scatter)
         chains = [
             DPGMM(
-                alpha=float(np.exp(self.log_alpha)),
+                alpha=float(np.exp(log_alpha)),
                 prior=prior,
                 init=self.init,
                 n_iter=self.n_iter,
