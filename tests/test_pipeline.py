@@ -324,3 +324,14 @@ def test_a_cache_saves_the_front_end_and_changes_nothing(
     weights = tmp_path / "other.safetensors"
     weights.write_bytes(tiny_weights.read_bytes())
     assert not embeds(replace(kept, model=weights), whole_file)  # another name, the same weights
+
+
+@pytest.mark.needs_speech
+def test_two_who_telephone_are_two_whatever_the_backend(shared_dir: Path, tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    for name in ("auto_repairs_40", "transcript_connector"):
+        path = shared_dir / "meetings" / "calls" / f"{name}.flac"
+        for backend in ("ckm", "gcr", "cap", "links", "ac", "ap", "fcm", "gmm", "ca", "forest"):
+            diarizer = Diarizer(backend=backend, cache=cache)
+            assert len(diarizer(path).labels()) == 2, backend
+        assert len(Diarizer(backend="dpgmm", cache=cache)(path).labels()) in (2, 3)

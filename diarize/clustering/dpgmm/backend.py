@@ -69,7 +69,7 @@ class SpeakerDPGMM(SampledClusterer):
     threshold: float | None = None
     sample_size: int | None = 20_000
 
-    _sampled: tuple[Rows, Rows, DPGMM] | None = field(default=None, init=False)
+    _mixture: tuple[Rows, Rows, DPGMM] | None = field(default=None, init=False)
 
     negative = ("log_alpha",)
 
@@ -85,7 +85,7 @@ class SpeakerDPGMM(SampledClusterer):
         try:
             super().fit(X, y, must_link=must_link, cannot_link=cannot_link)
         finally:
-            self._sampled = None
+            self._mixture = None
         return self
 
     def _check_options(self) -> None:
@@ -102,12 +102,12 @@ class SpeakerDPGMM(SampledClusterer):
         criterion: Criterion,
         generator: np.random.Generator,
     ) -> Regions:
-        if self._sampled is None or not np.array_equal(self._sampled[0], rows):
+        if self._mixture is None or not np.array_equal(self._mixture[0], rows):
             log_alpha = LOG_ALPHA[criterion.near_may_be_two]
             if self.log_alpha is not None:
                 log_alpha = self.log_alpha
-            self._sampled = rows, *self._chain(rows, log_alpha, generator)
-        _, reduced, mixture = self._sampled
+            self._mixture = rows, *self._chain(rows, log_alpha, generator)
+        _, reduced, mixture = self._mixture
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
         reassigner = Reassigner(
