@@ -18,7 +18,7 @@ from diarize.sets import SpeakerSets
 
 from .conftest import unit, unit_mean
 
-FAST = {"ckm": {"n_restarts": 8}, "dpgmm": {"n_iter": 20}}
+FAST = {"ckm": {"n_restarts": 8}, "dpgmm": {"n_iter": 20, "n_chains": 2}}
 COMPOSING = {"ckm", "gcr", "cap"}  # the others may overlook mixtures
 COMMON = {
     "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "scatter",

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 from diarize.clustering import BACKENDS, make
 from diarize.sets import SpeakerSets
 
-FAST = {"ckm": {"n_restarts": 4}, "dpgmm": {"n_iter": 6}}
+FAST = {"ckm": {"n_restarts": 4}, "dpgmm": {"n_iter": 6, "n_chains": 2}}
 MOST = max(10, settings.default.max_examples // 8)
 
 VALUES = st.floats(-2, 2, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1e-38, 1e38, 1e-300, 1e99])
