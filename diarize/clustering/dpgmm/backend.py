@@ -19,8 +19,8 @@ from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_cl
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 
-LOG_ALPHA = {False: -20.0, True: 0.0}
-"""`log_alpha` where nobody gives it, by whether near centroids may be two voices."""
+LOG_ALPHA, FINE_LOG_ALPHA = -20.0, 0.0
+"""`log_alpha` where nobody gives it; the second where near centroids may be two voices."""
 
 AXES = 20
 """Dimensions that are kept, as in the paper (section 5.2)."""
@@ -103,9 +103,9 @@ class SpeakerDPGMM(SampledClusterer):
         generator: np.random.Generator,
     ) -> Regions:
         if self._mixture is None or not np.array_equal(self._mixture[0], rows):
-            log_alpha = LOG_ALPHA[criterion.near_may_be_two]
-            if self.log_alpha is not None:
-                log_alpha = self.log_alpha
+            log_alpha = self.log_alpha
+            if log_alpha is None:
+                log_alpha = FINE_LOG_ALPHA if criterion.near_may_be_two else LOG_ALPHA
             self._mixture = rows, *self._chain(rows, log_alpha, generator)
         _, reduced, mixture = self._mixture
         self.n_clusters_ = mixture.n_clusters_

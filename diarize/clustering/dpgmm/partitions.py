@@ -124,23 +124,23 @@ def to_mode(passes: Passes, labels: Any, prior: NIW, alpha: float) -> Any:
 def medoid(partitions: Sequence[Labels]) -> int:
     """Which of these partitions of the same rows has the least loss in all against the others.
 
-    The loss is the number of pairs of rows that one puts together and the other apart. Of equal
-    ones the first.
+    The loss is the number of ordered pairs of rows that one puts together and the other apart. Of
+    equal ones the first.
 
     Source: Binder (1978), loss; Dahl (2006), one of the partitions drawn in place of any.
     """
-    losses = np.zeros((len(partitions), len(partitions)))
+    losses = np.zeros(len(partitions))
     for a, b in combinations(range(len(partitions)), 2):
         one, other = partitions[a], partitions[b]
-        together = np.unique(one * (other.max() + 1) + other, return_counts=True)[1]
-        apart = _pairs(np.bincount(one)) + _pairs(np.bincount(other)) - 2 * _pairs(together)
-        losses[a, b] = losses[b, a] = apart
-    return int(losses.sum(axis=1).argmin())
+        both = one * (other.max() + 1) + other
+        losses[[a, b]] += _together(one) + _together(other) - 2 * _together(both)
+    return int(losses.argmin())
 
 
-def _pairs(counts: Int64[np.ndarray, " K"]) -> int:
-    """Pairs of rows that are in the same cluster."""
-    return int((counts * (counts - 1) // 2).sum())
+def _together(labels: Labels) -> int:
+    """Ordered pairs of rows, a row with itself as well, that are in one cluster."""
+    counts = np.unique(labels, return_counts=True)[1]
+    return int(counts @ counts)
 
 
 class Counted:

@@ -19,8 +19,6 @@ from diarize.clustering.links.thresholds import Thresholds
 from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets, to_sphere
 
-Centroids = Float64[np.ndarray, "k p"]
-
 STRICTER = 0.8
 """Share of what the thresholds leave to a cosine of 1 where near centroids may be two voices: over
 a telephone windows of one voice lie nearer to each other, and so do voices."""
@@ -160,23 +158,25 @@ class Links(Clusterer):
         for x in unit_rows(rows):
             places.append(stream.push(x))
             self.answers_.append(stream.answer(places[-1]))
+        first = self._settled(rows, places, bounds.low, bounds.high)
         if not criterion.near_may_be_two or bounds.low == bounds.high:
-            return self._settled(rows, places, bounds.low, bounds.high)
+            return first
+        most = len(first[1])
 
-        def attempt(most: int, _: Any) -> tuple[float, tuple[SpeakerSets, Centroids]]:
-            sets, centroids = self._settled(rows, places, bounds.low, most)
+        def attempt(k: int, _: Any) -> tuple[float, Any]:
+            found = first if k == most else self._settled(rows, places, bounds.low, k)
+            sets, centroids = found
             which, ids = sets.distinct()
             centers = compose_sets(self.compose, centroids, which.membership)
             ssd = float(((rows - centers[ids]) ** 2).sum())
             counts = np.bincount(ids).astype(np.float64)
-            return criterion(ssd, counts, len(sets.appearance)), (sets, centroids)
+            return criterion(ssd, counts, len(sets.appearance)), found
 
-        found = len(self._settled(rows, places, bounds.low, bounds.high)[1])
-        return search(range(found, bounds.low - 1, -1), attempt)
+        return search(range(most, bounds.low - 1, -1), attempt)
 
     def _settled(
         self, rows: Rows, places: list[Place], low: int, high: int
-    ) -> tuple[SpeakerSets, Centroids]:
+    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
         """What the stream has come to, within bounds on the speakers."""
         settlement = settle(
             self._stream.graph,
