@@ -19,21 +19,23 @@ BLOCK = 65_536  # samples written at a time: libsndfile crashes on minutes of Vo
 
 
 @cache
-def _band() -> np.ndarray:
+def _filter(band: tuple[float, float]) -> np.ndarray:
     from scipy.signal import butter
 
-    sections: np.ndarray = butter(4, TELEPHONE, "bandpass", fs=SAMPLE_RATE, output="sos")
+    sections: np.ndarray = butter(4, band, "bandpass", fs=SAMPLE_RATE, output="sos")
     return sections
 
 
 def through_telephone(
-    samples: Float32[np.ndarray, "samples"], rng: np.random.Generator
+    samples: Float32[np.ndarray, "samples"],
+    rng: np.random.Generator,
+    band: tuple[float, float] = TELEPHONE,
 ) -> Float32[np.ndarray, "samples"]:
-    """Limit the band, go down to 8 kHz and back, some of the time through GSM or mu-law."""
+    """Limit the band (Hz), go down to 8 kHz and back, some of the time by GSM or mu-law."""
     import soxr
     from scipy.signal import sosfilt
 
-    narrow = soxr.resample(sosfilt(_band(), samples).astype(np.float32), SAMPLE_RATE, NARROW)
+    narrow = soxr.resample(sosfilt(_filter(band), samples).astype(np.float32), SAMPLE_RATE, NARROW)
     peak = max(float(np.abs(narrow).max()), 1e-9)
     kind = rng.random()
     if kind < 0.35:

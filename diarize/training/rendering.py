@@ -37,6 +37,8 @@ class Acoustics:
         noisy: share of windows with noise, at `snr` decibels.
         coded: share of episodes whose windows went through a telephone or a lossy codec.
         telephone: share of these that were the telephone.
+        edges: between which frequencies the lower and the upper edge of a telephone's band lie, Hz;
+            None: 300 and 3400 Hz.
     """
 
     gain: float = 3.0
@@ -48,6 +50,7 @@ class Acoustics:
     snr: tuple[float, float] = (3.0, 30.0)
     coded: float = 0.25
     telephone: float = 0.5
+    edges: tuple[tuple[float, float], tuple[float, float]] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,8 @@ class Renderer:
             audio[row].add_(self._noise(rng, n), alpha=float(power[row] * 10 ** (-snr / 20)))
         for windows in np.split(np.arange(b), episodes):
             if rng.random() < config.coded:
-                line = through_telephone if rng.random() < config.telephone else through_codec
                 episode = audio[windows[0] : windows[-1] + 1]  # one window after the other
-                sent = line(episode.numpy().reshape(-1), rng)
+                sent = self._coded(rng, episode.numpy().reshape(-1))
                 episode.copy_(torch.from_numpy(sent).reshape(episode.shape))
         level = 10 ** (rng.uniform(*LEVEL, b) / 20) / power
         return audio.mul_(torch.from_numpy(level.astype(np.float32))[:, None])
@@ -173,6 +175,15 @@ class Renderer:
             through = torch.fft.irfft(torch.fft.rfft(stretches[heard], size) * response, size)
             stretches[torch.from_numpy(heard)] = through[:, :n]
         return stretches
+
+    def _coded(self, rng: np.random.Generator, samples: np.ndarray) -> np.ndarray:
+        """Samples as they come out of a telephone or a lossy codec."""
+        if rng.random() >= self.acoustics.telephone:
+            return through_codec(samples, rng)
+        if self.acoustics.edges is None:
+            return through_telephone(samples, rng)
+        low, high = (float(rng.uniform(*edge)) for edge in self.acoustics.edges)
+        return through_telephone(samples, rng, (low, high))
 
     def _room_spectra(self, n: int) -> Tensor:
         if n not in self._spectra:

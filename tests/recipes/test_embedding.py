@@ -16,6 +16,7 @@ from torch.nn.functional import normalize
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.voices import Voices
 from diarize.training.episodes import EpisodeConfig
+from diarize.training.loop import LoopConfig
 from diarize.training.rendering import Acoustics
 
 
@@ -101,6 +102,33 @@ def test_branches_side_by_side_learn_the_mean_of_their_models(
     other = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=4))
     with pytest.raises(ValueError, match="the same sizes"):
         narrow.narrowed([models[0], other], batches, 13)
+
+
+def test_a_channel_learns_to_change_nothing(
+    recipe_module: Callable[[str], ModuleType],
+) -> None:
+    torch.manual_seed(0)
+    channels = recipe_module("embedding/channels.py")
+    rng, n = np.random.default_rng(0), 2 * 16_000
+    voices = Voices.of(
+        [rng.integers(-3000, 3000, n).astype(np.int16) for _ in range(8)],
+        *(np.array([f"{of}{v}" for v in range(8)]) for of in ("s", "x", "?")),
+    )
+    pairs = channels.pairs(voices, [], np.ones((1, 3, 80), np.float32), seed=0)
+    first = pairs[0]
+    windows = pairs.before.config.windows
+    after, before = first.features.split(windows)
+    assert first.known.shape == (2, windows)
+    torch.testing.assert_close(before, pairs.before[0].features)
+    assert ((after - before)[..., 1:].abs().mean(dim=(1, 2)) > 0.1).all()
+
+    start = CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=8)).eval()
+    trainer = channels.Unmoved(start, start, LoopConfig(40, 3e-3, 1, 1, bf16=False))
+    losses = [trainer.advance(first) for _ in range(40)]
+    assert abs(losses[0]["none"]) < 1e-5  # f begins as it was
+    assert losses[-1]["channel"] < 0.8 * losses[0]["channel"]
+    torch.testing.assert_close(trainer.model.compose.w1.weight, start.compose.w1.weight)
+    assert not any(p.grad is not None for p in start.parameters())
 
 
 def test_ways_of_the_report(recipe_module: Callable[[str], ModuleType]) -> None:

@@ -110,6 +110,14 @@ def test_a_telephone_takes_the_high_tones_of_a_whole_episode(hums: Voices) -> No
     assert torch.isfinite(lossy).all()
 
 
+def test_a_telephone_has_edges_of_its_own(hums: Voices) -> None:
+    line = replace(DRY, coded=1.0, telephone=1.0)
+    own = replace(line, edges=((1000.0, 1000.0), (2000.0, 2000.0)))
+    usual, narrower = (spectra(rendered(hums, a, alone([1, 4]), 1)) for a in (line, own))
+    low = slice(round(320 / 8000 * 256), round(600 / 8000 * 256))  # bins that the usual one keeps
+    assert ((usual - narrower)[:, low].mean(dim=1) > 15).all()
+
+
 def test_measured_rooms_come_beside_made_ones(tmp_path: Path) -> None:
     for name, delay in (("a.wav", 400), ("b.wav", 20_000)):
         response = np.zeros(24_000)
