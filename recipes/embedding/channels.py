@@ -1,6 +1,6 @@
 """Teach f that a telephone or a codec changes nothing, as `RESULTS.md` tells.
 
-    python recipes/embedding/channels.py SPEECH_DIR... --model MODEL --out DIR [--start MODEL]
+    python recipes/embedding/channels.py SPEECH_DIR... --model MODEL --out OUT [--start MODEL]
         [--split train] [--noise DIR...] [--rooms DIR] [--steps 3000] [--device cpu|cuda]
         [--workers 0] [--seed 0]
 
