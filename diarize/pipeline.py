@@ -210,8 +210,9 @@ class Diarizer:
             found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
-        doubted, number = self._doubts(found)
-        sure = confidences(found, self.timeline, self.knowledge, doubted).tolist()
+        knowledge = self._knowledge_for(embedded)
+        doubted, number = self._doubts(found, knowledge.likeness)
+        sure = confidences(found, self.timeline, knowledge, doubted).tolist()
         confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
@@ -288,7 +289,8 @@ class Diarizer:
         if asked := estimator.ask_no_more_than(n):
             hold = "window of speech holds" if n == 1 else "windows of speech hold"
             notes.append(f"too short for {asked} speakers: its {n} {hold} at most {n}")
-        estimator, found = recounted(estimator, embedded.coarse, decoded, self.likeness)
+        likeness = self._knowledge_for(embedded).likeness
+        estimator, found = recounted(estimator, embedded.coarse, decoded, likeness)
         k, least = len(found.names), self._bounds[0]
         if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded
             windows = f"{len(embedded.cells)} windows of speech"
@@ -297,10 +299,8 @@ class Diarizer:
 
     def estimator(self, embedded: Embedded) -> Any:
         """The clustering, not fitted yet, and what is known of how these windows scatter."""
-        model = self._model()[0]
-        known = model.knowledge
-        scatter = known.scatter.denser(known.step / embedded.step).within(embedded.narrow)
-        return self._estimator(model, scatter)
+        known = self._knowledge_for(embedded)
+        return self._estimator(self._model()[0], known.scatter.denser(known.step / embedded.step))
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -342,14 +342,18 @@ class Diarizer:
 
         return NetworkActivity() if self.activity is None else self.activity
 
-    def _doubts(self, found: Decoded) -> tuple[Doubts, dict[int, float]]:
+    def _knowledge_for(self, embedded: Embedded) -> Knowledge:
+        """What is known of the model in the band of a recording."""
+        return self.knowledge.within(embedded.narrow)
+
+    def _doubts(self, found: Decoded, likeness: Likeness) -> tuple[Doubts, dict[int, float]]:
         """What may be wrong with each speaker, and how probable each number of them is."""
         number = {len(found.monologues.names): 1.0}
         if not found.turns or self.needs_reference:
             return NO_DOUBTS, number
         least, most = self._bounds
         bounds = max(least, 1), most
-        every = doubts(found.monologues, self.likeness)
+        every = doubts(found.monologues, likeness)
         if self.n_speakers is None:
             number = probabilities(every, *bounds)
         return within(every, *bounds), number

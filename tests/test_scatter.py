@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from diarize.scatter import NARROW, Axes, Scatter
+from diarize.scatter import NARROW, Axes, Likeness, Scatter
 
 
 @pytest.mark.parametrize("values", [(0.0, 25.0), (0.4, -1.0), (np.nan, 3.0), (0.4, 3.0, np.inf)])
@@ -55,7 +57,19 @@ def test_windows_that_lie_far_apart_say_no_more_than_one_that_stands_alone() -> 
     assert known.denser(0.25).rows_per_observation == 1.0
 
 
-def test_in_a_narrow_band_near_centroids_may_be_two_voices() -> None:
+def test_in_a_narrow_band_nearer_centroids_are_two_voices() -> None:
     known = Scatter(0.4, 3.0, alike=0.8)
-    assert known.within(narrow=True) == Scatter(NARROW * 0.4, 3.0)
+    assert known.within(narrow=True).alike == pytest.approx(1 - NARROW * 0.2)
+    assert known.within(narrow=False) == known
+    assert Scatter(0.4, 3.0).within(narrow=True) == Scatter(0.4, 3.0)
+
+
+@given(st.floats(-1, 1), st.floats(0.1, 5))
+def test_the_same_share_of_a_distance_says_as_much_in_a_narrow_band(
+    cosine: float, scarcity: float
+) -> None:
+    known = Likeness()
+    narrow = known.within(narrow=True)
+    nearer = 1 - NARROW * (1 - cosine)
+    assert narrow.log_odds(nearer, scarcity) == pytest.approx(known.log_odds(cosine, scarcity))
     assert known.within(narrow=False) == known

@@ -84,11 +84,6 @@ class Criterion:
         known = self.scatter and self.scatter.sampled(size / self.n_rows)
         return replace(self, n_rows=size, scatter=known, whole=self.scatter)
 
-    @property
-    def near_may_be_two(self) -> bool:
-        """Whether it is known how voices scatter, but not from which cosine on two are one."""
-        return self.scatter is not None and self.scatter.alike is None
-
     @cached_property
     def sounds(self) -> float:
         """How many rows there would be if no sound came again; looked for when first asked."""

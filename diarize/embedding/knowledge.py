@@ -76,6 +76,11 @@ class Knowledge:
             if not LIMITS[0] <= numbers[name] <= LIMITS[1]:
                 raise ValueError(f"{name} lies between {LIMITS[0]} and {LIMITS[1]} s")
 
+    def within(self, narrow: bool) -> Knowledge:
+        """As it is in a narrow band, like a telephone's, or elsewhere."""
+        scatter, likeness = self.scatter.within(narrow), self.likeness.within(narrow)
+        return replace(self, scatter=scatter, likeness=likeness)
+
     def header(self) -> dict[str, str]:
         """The numbers, as they stand in a weights file's header."""
         numbers = asdict(replace(self, scatter=replace(self.scatter, axes=None)))

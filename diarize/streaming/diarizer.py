@@ -132,8 +132,7 @@ class StreamingDiarizer:
             },
             {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
             options,
-            known.scatter,
-            known.likeness,
+            known,
             self._model.dim,
             refine,
         )

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
 from threading import BoundedSemaphore, Lock, Thread
 from typing import Any
 
@@ -16,8 +15,8 @@ from jaxtyping import Float32, Float64
 
 from diarize import clustering
 from diarize.activity.counts import VoiceCounts
+from diarize.embedding import Knowledge
 from diarize.errors import InputError
-from diarize.scatter import Likeness, Scatter
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
@@ -36,28 +35,6 @@ REMEMBERED = 600.0  # seconds before the part that is settled that are decoded w
 SHORTEST_REFINE = 5.0  # seconds
 # Passes of several streams take turns: half of the cores are left to what is live.
 PASSES = BoundedSemaphore(max(1, (os.cpu_count() or 1) // 2))
-
-
-@dataclass
-class _Clusterings:
-    """What is settled is clustered by a new one each time; holds nothing of what was heard."""
-
-    backend: str
-    params: Mapping[str, Any]
-    bounds: Mapping[str, int | None]
-    scatter: Scatter
-    narrow: bool = False
-
-    def __call__(self, n_windows: int) -> Any:
-        """One for what is settled; few windows are asked for no more speakers than these."""
-        made = self.made(self.backend, self.bounds, self.narrow)
-        made.ask_no_more_than(n_windows)
-        return made
-
-    def made(self, backend: str, bounds: Mapping[str, int | None], narrow: bool) -> Any:
-        """One of a backend."""
-        scatter = self.scatter.within(narrow)
-        return clustering.make(backend, **bounds, scatter=scatter, **self.params)
 
 
 class Refinement:
@@ -81,22 +58,19 @@ class Refinement:
         params: Mapping[str, Any],
         bounds: Mapping[str, int | None],
         options: TimelineOptions,
-        scatter: Scatter,
-        likeness: Likeness,
+        known: Knowledge,
         dimension: int,
         refine: float | None = None,
     ) -> None:
         if refine is not None and not SHORTEST_REFINE <= refine < math.inf:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
-        self._new = _Clusterings(backend, dict(params), dict(bounds), scatter)
+        self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
+        self._known, self._options = known, options
         if clustering.make(backend).needs_truth:
             raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
-        self._new(0).fit(np.zeros((0, dimension), np.float32))
-        self._options, self._likeness = options, likeness
+        self._clustering(0, known).fit(np.zeros((0, dimension), np.float32))
         self._settler = Settler(
-            self._new,
             options,
-            likeness,
             bounds["n_speakers"] or bounds["min_speakers"] or 0,
             bounds["n_speakers"] or bounds["max_speakers"],
         )
@@ -153,11 +127,22 @@ class Refinement:
 
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
-        self._new.narrow = narrow  # no pass is under way
         coarse = self.coarse.read()[1]
         cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
-        self._pass = self._submit(self._settler.settle, coarse, cells, fine, begin, until, counts)
+        known = self._known.within(narrow)
+        how = self._clustering(len(coarse), known), known.likeness
+        settle = self._settler.settle
+        self._pass = self._submit(settle, *how, coarse, cells, fine, begin, until, counts)
+
+    def _clustering(self, n_windows: int, known: Knowledge) -> Any:
+        """One for what is settled; few windows are asked for no more speakers than these."""
+        made = self._made(self._backend, self._bounds, known)
+        made.ask_no_more_than(n_windows)
+        return made
+
+    def _made(self, backend: str, bounds: Mapping[str, int | None], known: Knowledge) -> Any:
+        return clustering.make(backend, **bounds, scatter=known.scatter, **self._params)
 
     def review(self, n_windows: int, narrow: bool, most: int) -> Future[Clustered]:
         """Cluster what was heard last, in a thread, for whoever finds speakers live.
@@ -173,9 +158,10 @@ class Refinement:
     def _review(
         self, coarse: Float32[np.ndarray, "m p"], heard: Decodable, narrow: bool, most: int
     ) -> Clustered:
-        estimator = self._new.made("ckm", {"max_speakers": most}, narrow)
+        known = self._known.within(narrow)
+        estimator = self._made("ckm", {"max_speakers": most}, known)
         decoded = decoder(*heard, self._options)
-        return coarse, recounted(estimator, coarse, decoded, self._likeness)[0]
+        return coarse, recounted(estimator, coarse, decoded, known.likeness)[0]
 
     def _heard(self, begin: float) -> Decodable:
         """What was heard from so many seconds on."""

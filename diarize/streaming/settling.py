@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -27,22 +27,13 @@ class Settler:
     speakers, whoever shares none gets that of the speaker whom he is most like and who is gone.
 
     Args:
-        make: a new clustering, not fitted yet, for so many vectors.
         options: of the timeline.
-        likeness: of the embedding.
         least: so many speakers are named, however short their turns are.
         most: so many are named at most; None: as many as are found.
     """
 
-    def __init__(
-        self,
-        make: Callable[[int], Any],
-        options: TimelineOptions,
-        likeness: Likeness,
-        least: int = 0,
-        most: int | None = None,
-    ) -> None:
-        self._make, self._options, self._likeness = make, options, likeness
+    def __init__(self, options: TimelineOptions, least: int = 0, most: int | None = None) -> None:
+        self._options = options
         self._least, self._most = least, most
         self._before = SpeakerSets(np.zeros((0, 0), bool))
         self._names: list[str | None] = []  # of the columns of these
@@ -50,6 +41,8 @@ class Settler:
 
     def settle(
         self,
+        estimator: Any,
+        likeness: Likeness,
         coarse: Float32[np.ndarray, "m p"],
         cells: Float64[np.ndarray, "n 2"],
         fine: Float32[np.ndarray, "n p"],
@@ -60,6 +53,8 @@ class Settler:
         """Say who spoke from `begin` to `end`.
 
         Args:
+            estimator: a clustering, not fitted yet.
+            likeness: of the embedding.
             coarse: vectors of all windows that are clustered, from the beginning of the stream.
             cells: those of the windows that are decoded; from the beginning, or from some minutes
                 before `begin` on.
@@ -74,9 +69,8 @@ class Settler:
         whole = begin == 0
         least = self._least if whole else 0
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
-        estimator = self._make(len(coarse))
         if whole:  # of a part of it, turns do not tell how many
-            estimator, found = recounted(estimator, coarse, decoded, self._likeness)
+            estimator, found = recounted(estimator, coarse, decoded, likeness)
         else:
             found = decoded(estimator.fit(coarse))
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()

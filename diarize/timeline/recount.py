@@ -59,8 +59,7 @@ def recounted(
     is doubted, and where too few are left, somebody is heard in what is least like its speaker.
     Where, by their own doubts, there are probably fewer than were told, those stay whole who are
     found if nobody tells how many, and whoever is missing is heard in that way, too. Where nobody
-    says from which cosine on two voices are alike, as in a narrow band, in which near centroids may
-    be two voices, nobody leaves.
+    says from which cosine on two voices are alike, nobody leaves.
 
     Args:
         estimator: not fitted yet; what it is told of the number of speakers holds.

@@ -6,8 +6,9 @@
 
 What f makes of a window is what it is to make of the same window after a telephone or a codec, and
 of the window itself, so that all else stays as it is. No labels are needed, and g does not move.
-OUT gets a checkpoint, from which it goes on, and at the end `model.safetensors`, with what is known
-of the vectors measured anew. --start: begin with these weights, which have learned it in part.
+OUT gets a checkpoint, from which it goes on, and at the end `model.safetensors`, with axes that are
+measured anew; what else is known of the vectors stays. --start: begin with these weights, which
+have learned it in part.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def main() -> None:
         report=lambda step, parts, *_: print(step, parts, flush=True),
     )
     found = trainer.finished().cpu().eval().requires_grad_(False)
-    found.knowledge = measured(found, voices, before.knowledge)
+    known = before.knowledge
+    axes = measured(found, voices, known).scatter.axes
+    found.knowledge = replace(known, scatter=replace(known.scatter, axes=axes))
     save_model(found, told.out / "model.safetensors", small=True)
 
 

@@ -427,27 +427,3 @@ def test_more_are_asked_for_only_as_far_as_they_can_be_found():
         model = make(name, **{"max_set_size": 1, **params})
         model.ask_for_more(100, 2)
         assert model.n_speakers == most
-
-
-@pytest.mark.parametrize("name", ["ckm", "links", "dpgmm"])
-def test_a_voice_in_two_moods_is_one_where_near_voices_may_be_two(name):
-    """As over a telephone: no cosine says that two are one, so that the criterion has to."""
-    rng = np.random.default_rng(0)
-    directions = np.eye(24)
-    moods = [directions[who] + way * directions[2 + who] for who in (0, 1) for way in (0.4, -0.4)]
-    rows = unit(unit(np.array(moods))[np.arange(200) % 4] + 0.06 * rng.normal(size=(200, 24)))
-    axes = Axes(np.zeros(24), directions[:4], 0.004 * np.eye(4), 0.2 * np.eye(4))
-    known = Scatter(variance=0.3, dimension=12.0, rows_per_observation=2, axes=axes)
-    truth = SpeakerSets(np.repeat(np.eye(2, dtype=bool), 2, axis=0)[np.arange(200) % 4])
-
-    def found(scatter, **bounds):
-        return fit(build(name, scatter=scatter, max_set_size=1, **bounds), rows, truth)
-
-    assert np.array_equal(found(known).sets_.membership, truth.membership)
-    for k in (1, 3, 4):
-        assert found(known, n_speakers=k).n_speakers_ == k
-        assert found(known, min_speakers=k).n_speakers_ == max(k, 2)
-        assert found(known, max_speakers=k).n_speakers_ == min(k, 2)
-    assert found(None).n_speakers_ == (1 if name == "dpgmm" else 4)
-    apart = found(replace(known, alike=0.99))
-    assert apart.n_speakers_ == (2 if name == "ckm" else 4)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import diarize.streaming.refinement as module
+from diarize.embedding import Knowledge
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
 from diarize.streaming.refinement import Refinement
@@ -18,17 +19,16 @@ from diarize.timeline import TimelineOptions
 from ..making import unit_mean
 
 FREE = {"n_speakers": None, "min_speakers": None, "max_speakers": None}
-SCATTER = Scatter(variance=0.001, dimension=4.0, alike=0.9)
-LIKENESS = Likeness()
+KNOWN = Knowledge(
+    scatter=Scatter(variance=0.001, dimension=4.0, alike=0.9), likeness=Likeness(scarcity=0.0)
+)
 COMMON = {"max_set_size": 1, "compose": unit_mean, "random_state": 0}
 
 
 def refinement(
     refine: float | None = None, backend: str = "ac", **bounds: int | None
 ) -> Refinement:
-    return Refinement(
-        backend, COMMON, FREE | bounds, TimelineOptions(), SCATTER, LIKENESS, 4, refine
-    )
+    return Refinement(backend, COMMON, FREE | bounds, TimelineOptions(), KNOWN, 4, refine)
 
 
 def hear(stream: Refinement, begin: int, end: int) -> None:
@@ -98,8 +98,7 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
             COMMON | {"max_set_size": 2},
             FREE | {"n_speakers": 2},
             TimelineOptions(),
-            SCATTER,
-            LIKENESS,
+            KNOWN,
             4,
         )
         hear(stream, 0, 40)
@@ -154,10 +153,10 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
 
 
 def test_who_is_alike_is_one_but_over_a_telephone() -> None:
-    """As in a recording: in a narrow band near centroids may be two voices."""
+    """As in a recording: in a narrow band nearer centroids are two voices."""
     for narrow, speakers in ((False, 1), (True, 2)):
         stream = refinement(n_speakers=None)
-        near = np.array([[1.0, 0, 0, 0], [0.95, np.sqrt(1 - 0.95**2), 0, 0]], np.float32)
+        near = np.array([[1.0, 0, 0, 0], [0.92, np.sqrt(1 - 0.92**2), 0, 0]], np.float32)
         seconds = np.arange(40.0)
         cells = np.stack([seconds, seconds + 1], axis=1)
         for spool in (stream.coarse, stream.fine):

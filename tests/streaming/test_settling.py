@@ -24,15 +24,14 @@ def cells(n: int) -> np.ndarray:
     return np.arange(n)[:, None] + np.array([0.0, 1.0])
 
 
-def make(_n_windows: int) -> Any:
+def tree() -> Any:
     return clustering.make("ac", max_set_size=1, distance_threshold=0.5)
 
 
 def test_the_whole_is_settled_at_once() -> None:
     vectors = voices("aaabbbaa")
-    found = Settler(make, TimelineOptions(), Likeness()).settle(
-        vectors, cells(8), vectors, 0.0, np.inf
-    )
+    settle = Settler(TimelineOptions()).settle
+    found = settle(tree(), Likeness(), vectors, cells(8), vectors, 0.0, np.inf)
     assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
@@ -41,21 +40,22 @@ def test_the_whole_is_settled_at_once() -> None:
 def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
     vectors, options = voices("aaabaaa"), TimelineOptions(switch=0.0, min_turn=0.0, min_gap=2.0)
 
-    def ckm(_n_windows: int) -> Any:
-        return clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
-
-    found = Settler(ckm, options, Likeness()).settle(vectors, cells(7), vectors, 0.0, np.inf)
+    ckm = clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
+    settle = Settler(options).settle
+    found = settle(ckm, Likeness(), vectors, cells(7), vectors, 0.0, np.inf)
     assert max(len(names) for _, _, names in found) == d
 
 
 def test_speakers_keep_their_names_from_pass_to_pass() -> None:
-    settler = Settler(make, TimelineOptions(), Likeness())
+    settler = Settler(TimelineOptions())
     order = "aaaabbbbaaaaccccbbbb"
     vectors, times = voices(order), cells(20)
     found = []
     for begin, end, n in ((0.0, 4.0, 8), (4.0, 10.0, 14), (10.0, np.inf, 20)):
         first = max(0, int(begin) - 3)
-        found += settler.settle(vectors[:n], times[first:n], vectors[first:n], begin, end)
+        found += settler.settle(
+            tree(), Likeness(), vectors[:n], times[first:n], vectors[first:n], begin, end
+        )
     said = [""] * 20
     for begin, end, (name,) in found:
         for second in range(round(begin), round(end)):
@@ -71,20 +71,20 @@ def test_no_more_are_named_than_there_may_be(most: int | None, names: str) -> No
     vectors = voices("aabbcccc")
     vectors[:4] = 0.9 * vectors[[0, 0, 0, 0]] + 0.4 * vectors[:4]
 
-    def two(_n_windows: int) -> Any:
+    def two() -> Any:
         return clustering.make("ac", n_speakers=2, max_set_size=1)
 
-    settler = Settler(two, TimelineOptions(), Likeness(), most=most)
-    found = settler.settle(vectors[:4], cells(4), vectors[:4], 0.0, 4.0)
-    found += settler.settle(vectors, cells(8), vectors, 4.0, np.inf)
+    settler = Settler(TimelineOptions(), most=most)
+    found = settler.settle(two(), Likeness(), vectors[:4], cells(4), vectors[:4], 0.0, 4.0)
+    found += settler.settle(two(), Likeness(), vectors, cells(8), vectors, 4.0, np.inf)
     assert "".join(sorted({name[-1] for *_, (name,) in found})) == names
     assert next(name for *_, (name,) in found) == "SPEAKER_00"
 
 
 def test_nothing_was_heard() -> None:
-    settler = Settler(make, TimelineOptions(), Likeness())
+    settler = Settler(TimelineOptions())
     nothing = np.zeros((0, 16), np.float32)
-    assert settler.settle(nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
-    assert settler.settle(nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []
+    assert settler.settle(tree(), Likeness(), nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
+    assert settler.settle(tree(), Likeness(), nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []
     vectors = voices("aab")
-    assert settler.settle(vectors, cells(3) + 9, vectors, 9.0, np.inf)
+    assert settler.settle(tree(), Likeness(), vectors, cells(3) + 9, vectors, 9.0, np.inf)

@@ -14,13 +14,9 @@ from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted, medoid
 from diarize.clustering.known import known_of, one_sided_axes
-from diarize.clustering.merging import at_most, coarser
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
-
-LOG_ALPHA, FINE_LOG_ALPHA = -20.0, 0.0
-"""`log_alpha` where nobody gives it; the second where near centroids may be two voices."""
 
 AXES = 20
 """Dimensions that are kept, as in the paper (section 5.2)."""
@@ -40,18 +36,13 @@ class SpeakerDPGMM(SampledClusterer):
     reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
     as long as that does not suffice.
 
-    Where near centroids may be two voices, as over telephones, nothing later takes away a voice
-    that is heard as two. There clusters may be many, and how many are merged first, by Ward's
-    criterion, is what `selection` likes best.
-
     Of few rows, chains end in different places by chance. So there are several, and the one counts
     whose partition differs least from those of the others.
 
     Args:
         log_alpha: logarithm of the Dirichlet process's concentration: lower, fewer clusters.
-            None: -20, since neighbouring windows share audio, so that clusters must bring more
-            evidence than if rows were independent (tuned on conversations of dev-a); 0 where near
-            centroids may be two voices.
+            Neighbouring windows share audio, so clusters must bring more evidence than if
+            rows were independent; tuned on conversations of dev-a.
         init: how sub-clusters begin: random, kmeans or splitnet.
         n_iter: iterations of a chain.
         n_chains: chains that are sampled.
@@ -62,7 +53,7 @@ class SpeakerDPGMM(SampledClusterer):
         log_posterior_: of its iterations.
     """
 
-    log_alpha: float | None = None
+    log_alpha: float = -20.0
     init: str = "kmeans"
     n_iter: int = 100
     n_chains: int = 5
@@ -74,7 +65,7 @@ class SpeakerDPGMM(SampledClusterer):
     negative = ("log_alpha",)
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "log_alpha": (None, -60.0, -40.0, -30.0, -10.0, 0.0),
+        "log_alpha": (-20.0, -60.0, -40.0, -30.0, -10.0, 0.0),
         "threshold": THRESHOLDS,
     }
 
@@ -90,8 +81,7 @@ class SpeakerDPGMM(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self.log_alpha is not None:
-            check_number("log_alpha", self.log_alpha, least=-600.0)
+        check_number("log_alpha", self.log_alpha, least=-600.0)
         if self.init not in INITS:
             raise ValueError(f"init must be one of {', '.join(INITS)}, got {self.init!r}")
 
@@ -103,10 +93,7 @@ class SpeakerDPGMM(SampledClusterer):
         generator: np.random.Generator,
     ) -> Regions:
         if self._mixture is None or not np.array_equal(self._mixture[0], rows):
-            log_alpha = self.log_alpha
-            if log_alpha is None:
-                log_alpha = FINE_LOG_ALPHA if criterion.near_may_be_two else LOG_ALPHA
-            self._mixture = rows, *self._chain(rows, log_alpha, generator)
+            self._mixture = rows, *self._chain(rows, generator)
         _, reduced, mixture = self._mixture
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
@@ -116,14 +103,6 @@ class SpeakerDPGMM(SampledClusterer):
             threshold=self.threshold,
             axes=one_sided_axes(criterion.scatter),
         )
-        if bounds.low < bounds.high and criterion.near_may_be_two:
-            few = at_most(
-                most_base_clusters(self.max_set_size, bounds), coarser(rows, mixture.labels_)
-            )
-            tried = reassigner.reassigned(rows, few, bounds)
-            best = min(tried, key=lambda one: one[1].cost(criterion), default=None)
-            if best is not None:
-                return best[1].regions(best[0])
         counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
         while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
             if counted.labels.max() + 1 < bounds.low:
@@ -133,13 +112,13 @@ class SpeakerDPGMM(SampledClusterer):
         return found.regions(counted.labels)
 
     def _chain(
-        self, rows: Rows, log_alpha: float, generator: np.random.Generator
+        self, rows: Rows, generator: np.random.Generator
     ) -> tuple[Float64[np.ndarray, "n d"], DPGMM]:
         """Few coordinates of the rows, and of their chains the one that counts."""
         reduced, prior = reduce_rows(rows, self.scatter)
         chains = [
             DPGMM(
-                alpha=float(np.exp(log_alpha)),
+                alpha=float(np.exp(self.log_alpha)),
                 prior=prior,
                 init=self.init,
                 n_iter=self.n_iter,

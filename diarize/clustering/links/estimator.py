@@ -11,17 +11,11 @@ from jaxtyping import Float64
 
 from diarize.clustering.base import Clusterer, SpeakerBounds
 from diarize.clustering.checks import Rows, check_integer, check_rows
-from diarize.clustering.composition import compose_sets
 from diarize.clustering.links.graph import Unit
 from diarize.clustering.links.settlement import settle, single_out
-from diarize.clustering.links.stream import LinkStream, Place
+from diarize.clustering.links.stream import LinkStream
 from diarize.clustering.links.thresholds import Thresholds
-from diarize.clustering.selection import Criterion, search
 from diarize.sets import SpeakerSets, to_sphere
-
-STRICTER = 0.8
-"""Share of what the thresholds leave to a cosine of 1 where near centroids may be two voices: over
-a telephone windows of one voice lie nearer to each other, and so do voices."""
 
 BLOCK = 4096
 """Rows that are brought to the sphere at a time."""
@@ -43,10 +37,6 @@ class Links(Clusterer):
     of equal values. `partial_fit` gives the ids of a row's clusters at once, and never changes an
     answer; the bounds on speakers cannot bind it, since they speak of the end. `fit` replays its
     rows as a stream and then says with hindsight what it came to, within the bounds.
-
-    Where near centroids may be two voices, as over telephones, `fit` asks for vectors that are
-    nearer to each other than the thresholds say, and then merges as long as `selection` likes that
-    better.
 
     The clusters behind the answers change. When two become one, the id of the one with more
     vectors lives on and answers for the other; when one falls apart, the part with more vectors
@@ -130,13 +120,12 @@ class Links(Clusterer):
         check_integer("max_subclusters", self.max_subclusters, 2)
         Thresholds(self.T_c, self.T_s, self.T_p)
 
-    def _begin(self, dimension: int, near_may_be_two: bool = False) -> LinkStream:
+    def _begin(self, dimension: int) -> LinkStream:
         """An empty stream with the present options."""
         self._check_options()
         self.n_features_in_ = dimension
-        thresholds = Thresholds(self.T_c, self.T_s, self.T_p)
         return LinkStream(
-            thresholds.stricter(STRICTER) if near_may_be_two else thresholds,
+            Thresholds(self.T_c, self.T_s, self.T_p),
             dimension,
             compose=self.compose,
             max_set_size=self.max_set_size,
@@ -148,53 +137,29 @@ class Links(Clusterer):
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
     ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
         n, p = rows.shape
+        self._stream = stream = self._begin(p)
         self.answers_ = []
         if n == 0:
-            self._stream = self._begin(p)
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
-        criterion = Criterion.of(rows, 1.0, self.scatter)
-        self._stream = stream = self._begin(p, criterion.near_may_be_two)
         places = []
         for x in unit_rows(rows):
             places.append(stream.push(x))
             self.answers_.append(stream.answer(places[-1]))
-        first = self._settled(rows, places, bounds.low, bounds.high)
-        if not criterion.near_may_be_two or bounds.low == bounds.high:
-            return first
-        most = len(first[1])
-
-        def attempt(k: int, _: Any) -> tuple[float, Any]:
-            found = first if k == most else self._settled(rows, places, bounds.low, k)
-            sets, centroids = found
-            which, ids = sets.distinct()
-            centers = compose_sets(self.compose, centroids, which.membership)
-            ssd = float(((rows - centers[ids]) ** 2).sum())
-            counts = np.bincount(ids).astype(np.float64)
-            return criterion(ssd, counts, len(sets.appearance)), found
-
-        return search(range(most, bounds.low - 1, -1), attempt)
-
-    def _settled(
-        self, rows: Rows, places: list[Place], low: int, high: int
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
-        """What the stream has come to, within bounds on the speakers."""
         settlement = settle(
-            self._stream.graph,
+            stream.graph,
             compose=self.compose,
             max_set_size=self.max_set_size,
             min_size=self.min_size,
-            low=low,
-            high=high,
+            low=bounds.low,
+            high=bounds.high,
         )
-        members = {
-            place: settlement.speakers_at(place, self._stream.graph) for place in set(places)
-        }
-        membership = np.zeros((len(rows), len(settlement.centroids)), dtype=bool)
+        members = {place: settlement.speakers_at(place, stream.graph) for place in set(places)}
+        membership = np.zeros((n, len(settlement.centroids)), dtype=bool)
         for row, place in zip(membership, places, strict=True):
             row[list(members[place])] = True
-        if len(settlement.centroids) < low:
+        if len(settlement.centroids) < bounds.low:
             every = np.stack(list(unit_rows(rows)))  # few rows: fewer speakers cannot be found
-            membership, centroids = single_out(every, membership, settlement.centroids, low)
+            membership, centroids = single_out(every, membership, settlement.centroids, bounds.low)
             return SpeakerSets(membership), centroids
         return SpeakerSets(membership), settlement.centroids
 

@@ -46,12 +46,6 @@ class Thresholds:
         if not self.cluster**2 <= self.pair <= 1:
             raise ValueError(f"T_p must lie between T_c^2 and 1, got {self.pair!r}")
 
-    def stricter(self, share: float) -> Thresholds:
-        """The same with so large a share of what is left to a cosine of 1."""
-        values = (self.cluster, self.subcluster, self.pair)
-        cluster, subcluster, pair = (1 - share * (1 - value) for value in values)
-        return Thresholds(cluster, subcluster, max(pair, cluster**2))
-
     def of_pair(self, k: Any, other: Any) -> Any:
         """Least similarity of two subclusters of k and `other` vectors that share a cluster."""
         start = self.cluster**2  # s(1, 1), before and after the interpolation

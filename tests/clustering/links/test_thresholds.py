@@ -99,13 +99,3 @@ def test_without_anisotropy_nothing_is_interpolated() -> None:
 def test_thresholds_that_make_no_sense_are_refused(values, reason) -> None:
     with pytest.raises(ValueError, match=reason):
         Thresholds(*values)
-
-
-@given(st.floats(0.01, 0.99), st.floats(0.01, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_stricter_ones_are_thresholds_too(cluster, subcluster, pair, share):
-    bounds = Thresholds(cluster, subcluster, cluster**2 + pair * (1 - cluster**2))
-    closer = bounds.stricter(max(share, 0.01))
-    for name in ("cluster", "subcluster", "pair"):
-        assert getattr(closer, name) >= getattr(bounds, name) - 1e-12
-    half = Thresholds(0.8, 0.85, 0.9).stricter(0.5)
-    assert (half.cluster, half.subcluster, half.pair) == pytest.approx((0.9, 0.925, 0.95))
