@@ -205,7 +205,7 @@ class Diarizer:
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
         if known is not None and known.names:
-            found, matched = named_after(found, known, self.likeness)
+            found, matched = named_after(found, known, self.likeness, embedded.narrow)
         if told.claims:
             found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)
@@ -235,7 +235,7 @@ class Diarizer:
             duration=embedded.duration,
             device=embedded.device,
             notes=tuple(notes),
-            voices=found.monologues.voiceprints(),
+            voices=found.monologues.voiceprints(embedded.narrow),
             matches=matched,
             confidence=confidence,
             number=number,

@@ -95,5 +95,6 @@ def write_voices(
             tuple(turns.uri for _, turns in who),
             np.array(seconds, np.float64),
             linked,
+            np.concatenate([np.zeros(0, bool), *(one.voices.narrowed for one in found)]),
         ),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings, read_archive
@@ -26,6 +26,7 @@ class Speakers:
         seconds: talk time in that recording.
         linked: whether one name is one person, in whatever recording; otherwise that holds in one
             recording only.
+        narrow: whether that recording has a narrow band, like a telephone's; None: none has.
     """
 
     voices: Embeddings
@@ -33,20 +34,23 @@ class Speakers:
     uris: tuple[str, ...]
     seconds: Float64[np.ndarray, " k"]
     linked: bool
+    narrow: Bool[np.ndarray, " k"] | None = None
 
 
 def write_speakers(path: str | os.PathLike[str], speakers: Speakers) -> None:
     """Write speakers as NPZ (no pickle), whole or not at all.
 
-    The arrays are `embeddings` (k, p) float32, `name`, `uri`, `seconds`, `linked`, `model` and
-    `model_sha256`.
+    The arrays are `embeddings` (k, p) float32, `name`, `uri`, `seconds`, `linked`, `narrow`,
+    `model` and `model_sha256`.
     """
+    nowhere = np.zeros(len(speakers.names), bool)
     arrays = {
         "embeddings": speakers.voices.embeddings.astype(np.float32),
         "name": np.array(speakers.names, dtype=str),
         "uri": np.array(speakers.uris, dtype=str),
         "seconds": speakers.seconds,
         "linked": np.array(speakers.linked),
+        "narrow": nowhere if speakers.narrow is None else speakers.narrow,
         "model": np.array(speakers.voices.model or ""),
         "model_sha256": np.array(speakers.voices.model_sha256 or ""),
     }
@@ -74,6 +78,7 @@ def read_speakers(path: str | os.PathLike[str]) -> Speakers:
         tuple(map(str, _column(arrays, "uri", "U", k, name))),
         _column(arrays, "seconds", "f", k, name).astype(np.float64),
         bool(linked),
+        _column(arrays, "narrow", "b", k, name).astype(bool) if "narrow" in arrays else None,
     )
 
 

@@ -12,10 +12,10 @@ from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
 
 
 def named_after(
-    found: Decoded, known: Voiceprints, likeness: Likeness
+    found: Decoded, known: Voiceprints, likeness: Likeness, narrow: bool = False
 ) -> tuple[Decoded, tuple[Match, ...]]:
-    """Call speakers who sound like known voices by their names."""
-    voices = found.monologues.voiceprints()
+    """Call speakers who sound like known voices by their names; the band may be narrow."""
+    voices = found.monologues.voiceprints(narrow)
     (called,) = name_speakers([voices], known, likeness)
     now = replace(voices, names=tuple(called[name] for name in voices.names))
     names = {number: called[name] for number, name in found.names.items()}

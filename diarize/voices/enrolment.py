@@ -55,18 +55,21 @@ def enrol(
     listener = copy(diarizer)  # shares the model, once it is loaded
     listener.activity = activity
     listener.prepare()
-    centroids, seconds = [], []
+    centroids, seconds, narrow = [], [], []
     for name, sources in clips.items():
-        means, heard = [], 0.0
+        means, heard, bands = [], 0.0, []
         for source in sources:
             clip = source if isinstance(source, Recording) else open_recording(source)
             embedded = listener.embed(clip)
+            bands.append(embedded.narrow)
             vectors, heard = embedded.fine, heard + float(np.diff(embedded.cells).sum())
             if not len(vectors):
                 raise InputError(f"{clip.label}: no speech in this clip of {name}")
             means.append(to_sphere(vectors.mean(axis=0, dtype=np.float64)))
         centroids.append(to_sphere(np.mean(means, axis=0)))
         seconds.append(heard)
+        narrow.append(all(bands))
         if hook:
             hook("enrolment", len(centroids), len(clips))
-    return Voiceprints(tuple(clips), np.array(centroids, np.float32), np.array(seconds))
+    vectors = np.array(centroids, np.float32)
+    return Voiceprints(tuple(clips), vectors, np.array(seconds), narrow=np.array(narrow))

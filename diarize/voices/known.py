@@ -98,7 +98,11 @@ def read_known(path: str, model_sha256: str) -> Voiceprints:
     of = [names.index(name) for name in speakers.names]
     np.add.at(sums, of, rows)
     np.add.at(seconds, of, speakers.seconds)
-    return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32), seconds)
+    narrow = None
+    if speakers.narrow is not None:
+        narrow = np.ones(len(names), bool)  # who is never heard otherwise
+        np.logical_and.at(narrow, of, speakers.narrow)
+    return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32), seconds, narrow=narrow)
 
 
 def _require_name(name: str, place: str) -> None:

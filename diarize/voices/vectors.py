@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from diarize.sets import to_sphere
 
@@ -32,6 +32,7 @@ class Voiceprints:
         centroids: unit vectors.
         seconds: of speech that each rests on; None: so much that it does not matter.
         origins: those of one number are different persons, others need not be; None: all are.
+        narrow: whether each is heard in a narrow band, like a telephone's; None: none of them.
     """
 
     names: tuple[str, ...] = ()
@@ -40,13 +41,15 @@ class Voiceprints:
     )
     seconds: Float64[np.ndarray, " k"] | None = None
     origins: Int64[np.ndarray, " k"] | None = None
+    narrow: Bool[np.ndarray, " k"] | None = None
 
     def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
         """Some of them, by their numbers."""
         names = tuple(self.names[row] for row in rows)
         seconds = None if self.seconds is None else self.seconds[rows]
         origins = None if self.origins is None else self.origins[rows]
-        return Voiceprints(names, self.centroids[rows], seconds, origins)
+        narrow = None if self.narrow is None else self.narrow[rows]
+        return Voiceprints(names, self.centroids[rows], seconds, origins, narrow)
 
     @property
     def scarcity(self) -> Float64[np.ndarray, " k"]:
@@ -54,6 +57,11 @@ class Voiceprints:
         if self.seconds is None:
             return np.zeros(len(self.names))
         return np.asarray(scarcity(self.seconds))
+
+    @property
+    def narrowed(self) -> Bool[np.ndarray, " k"]:
+        """Whether each is heard in a narrow band."""
+        return np.zeros(len(self.names), bool) if self.narrow is None else self.narrow
 
     @property
     def rivals(self) -> Float64[np.ndarray, "k k"]:
@@ -73,6 +81,7 @@ def join(voices: Sequence[Voiceprints]) -> Voiceprints:
         np.concatenate([one.centroids for one in filled]),
         1 / np.maximum(np.concatenate([one.scarcity for one in filled]), 1e-9),
         np.repeat(np.arange(len(filled)), [len(one.names) for one in filled]),
+        np.concatenate([one.narrowed for one in filled]),
     )
 
 
@@ -133,9 +142,10 @@ class Monologues:
         """Mean of each speaker's windows, on the sphere."""
         return to_sphere(self.weights @ self.vectors.astype(np.float64))
 
-    def voiceprints(self) -> Voiceprints:
-        """What the speakers sound like."""
-        return Voiceprints(self.names, self.centroids.astype(np.float32), self.seconds)
+    def voiceprints(self, narrow: bool = False) -> Voiceprints:
+        """What the speakers sound like, in a band that is narrow or not."""
+        centroids, bands = self.centroids.astype(np.float32), np.full(len(self.names), narrow)
+        return Voiceprints(self.names, centroids, self.seconds, narrow=bands)
 
 
 def by_first_appearance(annotation: Annotation) -> list[str]:

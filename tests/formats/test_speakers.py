@@ -21,6 +21,7 @@ def speakers(k: int = 3) -> Speakers:
         ("a", "a", "b")[:k],
         np.array([1.5, 2.0, 30.25])[:k],
         True,
+        np.array([True, True, False])[:k],
     )
 
 
@@ -35,6 +36,7 @@ def test_what_is_written_is_read(tmp_path: Path, k: int) -> None:
         True,
     )
     np.testing.assert_array_equal(found.seconds, speakers(k).seconds)
+    np.testing.assert_array_equal(found.narrow, speakers(k).narrow)
     np.testing.assert_array_equal(found.voices.embeddings, speakers(k).voices.embeddings)
     assert (found.voices.model, found.voices.model_sha256) == ("lstm", "0" * 64)
     first = path.read_bytes()
@@ -49,6 +51,7 @@ def test_what_is_written_is_read(tmp_path: Path, k: int) -> None:
         ({"name": np.array(["a", "b"])}, "no speakers in this file (no 'name' of 3 rows)"),
         ({"name": np.arange(3)}, "no speakers in this file (no 'name' of 3 rows)"),
         ({"seconds": np.array(1.0)}, "no speakers in this file (no 'seconds' of 3 rows)"),
+        ({"narrow": np.arange(3)}, "no speakers in this file (no 'narrow' of 3 rows)"),
         ({"linked": None}, "no speakers in this file (no truth value 'linked')"),
         ({"linked": np.array("yes")}, "no speakers in this file (no truth value 'linked')"),
         ({"embeddings": np.zeros((3, 4))}, "row 0 of 'embeddings' is zero, which is no voice"),

@@ -59,6 +59,15 @@ def test_voices_of_a_file(tmp_path: Path) -> None:
     assert read_known(str(write(tmp_path / "x.npz")), "0" * 64).names == ()
 
 
+def test_who_was_heard_over_telephones_alone(tmp_path: Path) -> None:
+    voices = Embeddings(np.eye(4, dtype=np.float32)[:3], "lstm", "0" * 64)
+    heard = ("anna", "ben", "anna"), ("a", "a", "b"), np.ones(3), False
+    for narrow, alone in (([1, 1, 0], [False, True]), (None, [False, False])):
+        band = None if narrow is None else np.array(narrow, bool)
+        write_speakers(tmp_path / "x.npz", Speakers(voices, *heard, band))
+        assert read_known(str(tmp_path / "x.npz"), "0" * 64).narrowed.tolist() == alone
+
+
 def test_voices_that_cannot_be_used(tmp_path: Path) -> None:
     for names, model, reason in (
         (("anna",), "1" * 64, r"voices of another model \(lstm\)$"),

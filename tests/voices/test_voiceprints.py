@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 from diarize.scatter import Likeness
 from diarize.voices.vectors import Monologues, Voiceprints, by_first_appearance, join, rename
 from diarize.voices.voiceprints import (
+    BANDS,
     SPLIT,
     identify,
     link,
@@ -90,6 +91,20 @@ def test_known_voices_are_found_and_strangers_are_not() -> None:
     assert identify(found, known) == {"x": "b", "y": "a"}
     assert identify(found, known, Likeness(known=chance(0.5))) == {"x": "b", "y": "a", "z": "c"}
     assert identify(found, Voiceprints()) == identify(Voiceprints(), known) == {}
+
+
+def test_what_a_cosine_says_depends_on_the_bands() -> None:
+    """One voice is less alike across bands, and two are more alike within a narrow one."""
+    row = unit(np.array([[1, 0]], float))
+    wide, narrow = (Voiceprints(("x",), row, narrow=band) for band in (None, np.array([True])))
+    bands = (wide, wide), (wide, narrow), (narrow, narrow)
+    odds = [float(log_odds(a, b)[0, 0]) for a, b in bands]
+    assert odds == pytest.approx(ALIKE.offset + ALIKE.cosine + np.array(BANDS), abs=1e-4)
+    assert log_odds(narrow, wide)[0, 0] == pytest.approx(odds[1])
+    assert join([wide, narrow]).narrowed.tolist() == [False, True]
+    assert join([wide, narrow])[[1]].narrowed.tolist() == [True]
+    turns = annotation((0.0, 1.5, "b"), (1.0, 3.0, "a"))
+    assert Monologues.of(turns, CELLS, VECTORS).voiceprints(narrow=True).narrowed.all()
 
 
 def test_what_a_cosine_says_depends_on_how_much_speech_there_is() -> None:
