@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
+from weakref import WeakSet
 
 from diarize.errors import InputError, explain
 from diarize.streaming.deadlines import Deadlines
@@ -152,6 +153,7 @@ class StreamServer:
         self._settling = ThreadPoolExecutor(self.limits.clients, "diarize-settling")
         self._page = PAGE.read_bytes()
         self._over = asyncio.Event()
+        self._accepted: WeakSet[ServerConnection] = WeakSet()
 
     async def listen(self, host: str, port: int) -> Server:
         """Begin to listen; port 0: any that is free.
@@ -160,16 +162,23 @@ class StreamServer:
             InputError: websockets is not installed, or nobody can listen there.
         """
         try:
-            from websockets.asyncio.server import serve
+            from websockets.asyncio.server import ServerConnection, serve
         except ModuleNotFoundError:
             raise InputError(
                 "clients are heard through websockets, which is not installed: "
                 "pip install 'diarize-sets[serve]'"
             ) from None
+
+        def accepted(*arguments: Any, **options: Any) -> ServerConnection:
+            connection = ServerConnection(*arguments, **options)
+            self._accepted.add(connection)
+            return connection
+
         try:
             return await serve(
                 self._attend, host, port, process_request=self._answer, max_size=MOST_BYTES,
                 max_queue=4, compression=None, close_timeout=READING, ping_timeout=None,
+                create_connection=accepted,  # type: ignore[arg-type]  # a wrapper will do
             )  # fmt: skip
         except OSError as problem:
             raise InputError(f"{host}:{port}: {problem.strerror or problem}") from None
@@ -282,6 +291,9 @@ class StreamServer:
         """End every stream as if its client had, and listen no more."""
         listening.close(close_connections=False)
         self._over.set()
+        for connection in self._accepted:
+            if connection.request is None:  # browsers connect ahead, and may ask for nothing
+                connection.transport.abort()
         await listening.wait_closed()
         self._workers.shutdown()
         self._settling.shutdown()

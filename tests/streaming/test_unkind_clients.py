@@ -143,3 +143,16 @@ def test_a_message_that_is_too_long_ends_the_stream_and_loses_nothing(
     (kept,) = tmp_path.iterdir()
     (annotation,) = read_rttm(kept).values()
     assert len(annotation.labels()) > 1
+
+
+def test_who_connects_and_asks_for_nothing_does_not_keep_a_server_from_ending(
+    run: Callable[..., Running],
+) -> None:
+    """Browsers do, ahead of what they may want next."""
+    running = run()
+    with socket.create_connection(("127.0.0.1", running.port)):
+        with running.client() as client:  # by then the server knows of both
+            client.recv()
+        began = time.monotonic()
+        running.end()
+    assert time.monotonic() - began < 5.0  # websockets by itself waits for 10 s
