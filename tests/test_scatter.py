@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.scatter import NARROW, Axes, Likeness, Scatter
+from diarize.scatter import DOUBLED, NARROW, Axes, Likeness, Scatter
 
 
 @pytest.mark.parametrize("values", [(0.0, 25.0), (0.4, -1.0), (np.nan, 3.0), (0.4, 3.0, np.inf)])
@@ -61,7 +61,7 @@ def test_in_a_narrow_band_nearer_centroids_are_two_voices() -> None:
     known = Scatter(0.4, 3.0, alike=0.8)
     assert known.within(narrow=True).alike == pytest.approx(1 - NARROW * 0.2)
     assert known.within(narrow=False) == known
-    assert Scatter(0.4, 3.0).within(narrow=True) == Scatter(0.4, 3.0)
+    assert Scatter(0.4, 3.0).within(narrow=True) == Scatter(DOUBLED * 0.4, 3.0)
 
 
 @given(st.floats(-1, 1), st.floats(0.1, 5))
