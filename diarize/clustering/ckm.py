@@ -44,6 +44,10 @@ PER_EXCHANGE = 3
 POLISH = 1e-4
 """The best restart goes on until it gains less than this share of `tol`; it alone costs little."""
 
+SETTLED = 1e-5
+"""Share of the objective that the last alternation may take off without a word. Of a speaker too
+many, say, centroids drift along a flat valley for long, and nothing comes of it."""
+
 APART = 0.1
 """Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
 share of what is left to one. Nearer than that they cost something (`Plausible`)."""
@@ -112,7 +116,9 @@ class CKM(SampledClusterer):
         self.ssd_history_ = best.values(0)
         self.ssd_ = float(self.ssd_history_[-1])
         self.converged_ = bool(best.converged[0])
-        if not self.converged_:
+        values = self.ssd_history_  # two of each alternation
+        gained = values[-3] - values[-1] if len(values) > 2 else np.inf
+        if not self.converged_ and gained > SETTLED * self.ssd_:
             warn_not_converged("CKM", self.max_iter)
         used = best.used(0)
         kept = ~best.sets[:, ~used].any(axis=1)  # sets without a speaker who holds nothing
