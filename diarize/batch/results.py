@@ -77,11 +77,12 @@ def write_voices(
     """Write the voices of all speakers; `linked`: one name is one person in all recordings."""
     from diarize.formats.embeddings import Embeddings
     from diarize.formats.speakers import Speakers, write_speakers
+    from diarize.voices.vectors import join
 
     found = [result.found for result in results]
-    rows = [one.voices.centroids for one in found if one.voices.names]
+    voices = join([one.voices for one in found])
     model = Embeddings(
-        np.concatenate(rows) if rows else np.zeros((0, 0), np.float32),
+        voices.centroids,
         str(diarizer.model),
         diarizer.model_sha256,
     )
@@ -95,6 +96,6 @@ def write_voices(
             tuple(turns.uri for _, turns in who),
             np.array(seconds, np.float64),
             linked,
-            np.concatenate([np.zeros(0, bool), *(one.voices.narrowed for one in found)]),
+            voices.narrowed,
         ),
     )

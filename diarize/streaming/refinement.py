@@ -8,14 +8,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from threading import BoundedSemaphore, Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize import clustering
 from diarize.activity.counts import VoiceCounts
-from diarize.embedding import Knowledge
 from diarize.errors import InputError
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.settling import Settler, Stretch
@@ -23,6 +22,9 @@ from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
 from diarize.timeline.recount import recounted
+
+if TYPE_CHECKING:
+    from diarize.embedding import Knowledge
 
 Decodable = tuple[
     Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
