@@ -30,7 +30,8 @@ from diarize.training.rendering import Acoustics, training_rooms
 from diarize.training.steps import take_steps
 
 BATCHES = 100  # in a file
-USUAL = Acoustics(coded=0.12, telephone=0.7)
+EDGES = ((50.0, 350.0), (3200.0, 3900.0))  # of telephones, Hz
+USUAL = Acoustics(coded=0.25, telephone=0.7, edges=EDGES)
 APART = replace(USUAL, one_place=0.35)  # of every second batch
 CUT, SHORTEST, JITTER = 0.6, 44, 6  # share of batches; frames
 RATE, FASTER = 1e-3, 5.0  # and by what matrices move faster

@@ -2,25 +2,30 @@
 
     python recipes/embedding/narrow.py VOICES_DIR OUT.safetensors MODEL MODEL... --noise DIR...
         [--rooms DIR] [--dim 128] [--batches 700] [--epochs 10] [--seed 0]
+    python recipes/embedding/narrow.py PACK OUT.safetensors MODEL MODEL... --device cuda [--all]
 
 Models err in different places, so that the mean of their cosines is right more often than each.
 Each is a name that ships or a weights file, of one branch or several, all of whose branches have
-the same sizes; all models count alike. VOICES_DIR is the folder `voices` of a
-training (`diarize train embedding --out`). The branches stand still; a projection of their vectors,
-side by side, and g of the paper's form learn that mean: of windows, and of what g makes of two of
-them. No labels are needed, so nothing can be learned by heart.
+the same sizes; all models count alike. VOICES_DIR is the folder `voices` of a training (`diarize
+train embedding --out`), PACK what `on_gpu.py` packed, with which sound is made on the device and
+axes stay as they were. The branches stand still; a projection of their vectors, side by side, and g
+of the paper's form learn that mean: of windows, and of what g makes of two of them. No labels are
+needed, so nothing can be learned by heart.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from go_on import EDGES
 from jaxtyping import Float
+from on_gpu import Episodes, is_pack
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -28,7 +33,7 @@ from diarize.embedding import CompositionalEmbedding, load_model, save_model
 from diarize.embedding.model import Branches
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.voices import Voices
-from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.knowledge import measured
 from diarize.training.rendering import Acoustics, training_rooms
 
@@ -53,12 +58,9 @@ class Heard(NamedTuple):
     alone: int
 
 
-def heard(
-    models: Sequence[CompositionalEmbedding], makers: Sequence[EpisodeMaker], count: int
-) -> Iterator[Heard]:
-    """Vectors of so many batches."""
-    for number in range(count):
-        batch = makers[number % len(makers)][number]
+def heard(models: Sequence[CompositionalEmbedding], made: Iterable[Batch]) -> Iterator[Heard]:
+    """Vectors of batches."""
+    for batch in made:
         shape = batch.known.shape
         branches: list[Tensor] = []
         vectors: list[Tensor] = []
@@ -78,7 +80,7 @@ def wanted(
 ) -> Float[Tensor, "episodes rows rows"]:
     """Mean cosines of the windows, and the unions of some pairs, with each other."""
     left, right = pairs
-    total = torch.zeros(())
+    total = torch.zeros((), device=batch.branches.device)
     for model, own in zip(models, batch.vectors, strict=True):
         with torch.no_grad():
             rows = torch.cat([own, model.compose(own[:, left], own[:, right])], dim=1)
@@ -100,7 +102,8 @@ def narrowed(
     if len(sizes) > 1:
         raise ValueError("models whose branches have the same sizes are put side by side")
     config = replace(first.config, dim=dim, branches=len(encoders), part=first.config.own)
-    found = CompositionalEmbedding(config, first.knowledge)
+    device = batches[0].branches.device
+    found = CompositionalEmbedding(config, first.knowledge).to(device)
     rows = torch.cat([torch.cat(batch.vectors, dim=-1) for batch in batches])
     rows = rows.flatten(0, 1).double()
     axes = torch.linalg.eigh(rows.T @ rows)[1].flip(1)[:, :dim]
@@ -154,23 +157,41 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--noise", type=Path, nargs="*", default=[])
     parser.add_argument("--rooms", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--all", action="store_true")
     for name, value in (("dim", 128), ("batches", 700), ("epochs", 10), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=value)
     told = parser.parse_args()
     torch.manual_seed(told.seed)
+    models = [load_model(name).to(told.device) for name in told.models]
+    packed = is_pack(told.voices)
+    made = _packed(told) if packed else _rendered(told)
+    batches = list(heard(models, islice(made, told.batches)))
+    found = narrowed(models, batches, told.dim)
+    learn(models, found.train(), batches, told.epochs)
+    found = found.cpu().eval().requires_grad_(False)
+    if not packed:
+        found.knowledge = measured(found, Voices.load(told.voices), models[0].knowledge)
+    save_model(found, told.out, small=not packed)
+
+
+def _rendered(told: argparse.Namespace) -> Iterator[Batch]:
     voices, noises = Voices.load(told.voices), noises_of(told.noise)
     rooms = training_rooms(told.rooms, told.seed)
     makers = [
         EpisodeMaker(voices, noises, config, told.seed, rooms)
         for config in (EpisodeConfig(), EpisodeConfig(acoustics=LIGHT))
     ]
-    models = [load_model(name) for name in told.models]
-    batches = list(heard(models, makers, told.batches))
-    found = narrowed(models, batches, told.dim)
-    learn(models, found.train(), batches, told.epochs)
-    found = found.eval().requires_grad_(False)
-    found.knowledge = measured(found, voices, models[0].knowledge)
-    save_model(found, told.out, small=True)
+    return (makers[number % 2][number] for number in count())
+
+
+def _packed(told: argparse.Namespace) -> Iterator[Batch]:
+    sounds = (replace(heard, edges=EDGES) for heard in (Acoustics(), LIGHT))
+    configs = [EpisodeConfig(24, acoustics=heard) for heard in sounds]
+    episodes = Episodes(told.voices, configs[0], told.device, told.seed, told.all)
+    for number in count():
+        episodes.config = configs[number % 2]
+        yield episodes.batch()
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ of MB to carry to another machine; of the speakers of all splits it marks those 
 goes on with models side by side, each in a process of its own, on windows that one more process
 renders for all of them, as `go_on.py` does with one, and writes them to OUT under their names. The
 episodes are the same (`EpisodeConfig`) but for three things: a speaker is another voice by being
-played at any speed from 0.8 to 1.25, not by Praat; a lossy codec is a limit on the band; GSM is
-mu-law. It stops by the clock, by which the rate falls.
+played at any speed from 0.8 to 1.25, with formants up to an eighth higher or lower than his, not by
+Praat; a lossy codec is a limit on the band; GSM is mu-law. It stops by the clock, by which the rate
+falls. `narrow.py` and `channels.py` read a pack as well.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count, pairwise
 from multiprocessing import Queue
 from pathlib import Path
@@ -39,20 +40,22 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding import load_model, save_model
 from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
-from diarize.mixing.channel import BLOCK, TELEPHONE
+from diarize.mixing.channel import BLOCK
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
 from diarize.training.episodes import ONE_PERSON, Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
 
-RATES = {"speech": 16_000, "noise": 12_000}  # bits a second
+RATES = {"speech": 24_000, "noise": 12_000}  # bits a second
 KEPT = 80  # rooms
 CANDIDATES = 40  # voices among which an episode chooses those that are alike
 AS_RECORDED = 0.4  # share of an episode's voices that are played at their own speed
+FORMANTS = (0.88, 1.14)  # factors on their frequencies, at the pitch that a voice has
+SPECTRUM, ENVELOPE = 512, 32  # samples: of a spectrum, and of the cepstrum that is its envelope
 BANDS = (3_500.0, 7_500.0)  # Hz above which a codec keeps nothing
 MU = 255.0
 CHECKPOINT = 60.0  # seconds between two files of weights
-READERS = 8
+READERS = 16
 AHEAD = 8  # batches that wait for a model
 USES, RECENT = 2, 256  # of a batch, at most in the mean; and those that may be used again
 
@@ -80,6 +83,11 @@ def pack(
     np.savez(folder / "table.npz", allow_pickle=False, **table)
     kept = np.random.default_rng(0).permutation(len(rooms))[:KEPT]
     np.save(folder / "rooms.npy", rooms[kept].astype(np.float16))
+
+
+def is_pack(folder: Path) -> bool:
+    """Whether `pack` wrote it."""
+    return (folder / "speech.opus").exists()
 
 
 def _write(folder: Path, name: str, pieces: Sequence[np.ndarray]) -> None:
@@ -128,21 +136,41 @@ class Episodes:
         self.heard = columns["heard"].float() if "heard" in columns else None
         self.share = torch.bincount(self.corpora).float().sqrt()
         self.mfcc = torch_mfcc(device)
+        self.hann = torch.hann_window(SPECTRUM, device=device)
+        self.lifter = torch.zeros(SPECTRUM, device=device)
+        self.lifter[:ENVELOPE] = 1.0
+        self.lifter[1 - ENVELOPE :] = 1.0
         self.draw = torch.Generator(device).manual_seed(seed)
         self.lengths = np.random.default_rng([seed, 9])
         self._spectra: dict[int, Tensor] = {}
 
     def batch(self) -> Batch:
         """The windows of the next step."""
-        config = self.config
-        n = round(float(self.lengths.choice(config.seconds)) * SAMPLE_RATE)
+        audio, chosen, plans = self._windows()
+        return self._heard(self._coded(audio), chosen, plans)
+
+    def both_sides(self) -> Batch:
+        """The windows of the next step after a channel, and the same before it."""
+        audio, chosen, plans = self._windows()
+        sides = [self._heard(x, chosen, plans) for x in (self._coded(audio), audio)]
+        names = [field.name for field in fields(Batch)]
+        return Batch(**{name: torch.cat([getattr(x, name) for x in sides]) for name in names})
+
+    def _windows(self) -> tuple[Float[Tensor, "b samples"], Tensor, Plans]:
+        """Before any channel, with the voices of the episodes."""
+        n = round(float(self.lengths.choice(self.config.seconds)) * SAMPLE_RATE)
         chosen = self._choose()
         plans = self._plan(n)
-        audio = self._render(chosen, plans, n)
+        return self._render(chosen, plans, n), chosen, plans
+
+    def _heard(self, audio: Float[Tensor, "b samples"], chosen: Tensor, plans: Plans) -> Batch:
+        level = LEVEL[0] + (LEVEL[1] - LEVEL[0]) * self._random(len(audio), 1)
+        power = audio.square().mean(dim=1, keepdim=True).sqrt() + 1e-6
         with torch.inference_mode():
-            features = self.mfcc(audio * GAIN).transpose(-1, -2).contiguous()
+            features = self.mfcc(audio * 10 ** (level / 20) / power * GAIN)
         known = torch.ones_like(plans.alone)
-        return Batch(features.clone(), chosen, plans.members, plans.alone, known)
+        features = features.transpose(-1, -2).clone()
+        return Batch(features, chosen, plans.members, plans.alone, known)
 
     def _random(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.draw, device=self.device)
@@ -226,8 +254,10 @@ class Episodes:
         where = (plans.voice >= 0).nonzero()  # (heard, 3)
         episode, window, source = where.T
         local = plans.voice[episode, window, source]
-        speeds = self._speeds(*chosen.shape)
+        speeds = self._factors((min(SPEEDS), max(SPEEDS)), *chosen.shape)
         sound = self._cut(chosen[episode, local], speeds[episode, local], n)
+        factors = self._factors(FORMANTS, *chosen.shape)
+        sound = self._with_formants(sound, factors[episode, local])
         decibels = self._normal(len(sound)).mul(acoustics.gain)
         decibels = decibels.clamp(-acoustics.gain_limit, acoustics.gain_limit)
         time_ = torch.arange(n, device=self.device)
@@ -242,14 +272,10 @@ class Episodes:
         low, high = acoustics.snr
         snr = low + (high - low) * self._random(b, 1)
         noisy = self._random(b, 1) < acoustics.noisy
-        audio = audio + noisy * power * 10 ** (-snr / 20) * self._noises(b, n)
-        audio = self._coded(audio)
-        level = LEVEL[0] + (LEVEL[1] - LEVEL[0]) * self._random(b, 1)
-        power = audio.square().mean(dim=1, keepdim=True).sqrt() + 1e-6
-        return audio * 10 ** (level / 20) / power
+        return audio + noisy * power * 10 ** (-snr / 20) * self._noises(b, n)
 
-    def _speeds(self, *shape: int) -> Tensor:
-        low, high = math.log(min(SPEEDS)), math.log(max(SPEEDS))
+    def _factors(self, limits: tuple[float, float], *shape: int) -> Tensor:
+        low, high = map(math.log, limits)
         other = (low + (high - low) * self._random(*shape)).exp()
         return torch.where(self._random(*shape) < AS_RECORDED, 1.0, other)
 
@@ -268,6 +294,29 @@ class Episodes:
             c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a))
         )  # Catmull-Rom
         return cubic / FULL_SCALE
+
+    def _with_formants(
+        self, sound: Float[Tensor, "heard samples"], factor: Float[Tensor, " heard"]
+    ) -> Float[Tensor, "heard samples"]:
+        """Move formants, and leave the pitch: what is smooth in a spectrum is stretched."""
+        moved = (factor != 1.0).nonzero()[:, 0]
+        if not len(moved):
+            return sound
+        shape = {"n_fft": SPECTRUM, "hop_length": SPECTRUM // 4, "window": self.hann}
+        spectra = torch.stft(sound[moved], **shape, return_complex=True)
+        power = spectra.abs().square().mT + 1e-8
+        cepstrum = torch.fft.irfft(power.log(), SPECTRUM) * self.lifter
+        envelope = torch.fft.rfft(cepstrum).real  # (moved, frames, bins)
+        bins = torch.arange(envelope.shape[-1], device=self.device)
+        at = (bins / factor[moved, None]).clamp(max=bins[-1] - 1e-3)
+        low, share = at.long(), (at - at.floor())[:, None]
+        frames = envelope.shape[1]
+        below, above = (
+            envelope.gather(2, (low + k)[:, None].expand(-1, frames, -1)) for k in (0, 1)
+        )
+        gain = (below + share * (above - below) - envelope).clamp(-4, 4)
+        spectra = spectra * (0.5 * gain).exp().mT
+        return sound.index_copy(0, moved, torch.istft(spectra, **shape, length=sound.shape[1]))
 
     def _in_rooms(self, sound: Tensor, where: Tensor, local: Tensor) -> Tensor:
         """Each window in a room of its own, or an episode in one where voices keep their places."""
@@ -309,9 +358,10 @@ class Episodes:
         acoustics, count = self.config.acoustics, self.config.episodes
         coded = self._random(count) < acoustics.coded
         telephone = self._random(count) < acoustics.telephone
-        lowest = torch.where(telephone, TELEPHONE[0], 0.0)
-        band = BANDS[0] + (BANDS[1] - BANDS[0]) * self._random(count)
-        highest = torch.where(telephone, TELEPHONE[1], band)
+        assert acoustics.edges is not None
+        low, high, band = (a + (b - a) * self._random(count) for a, b in (*acoustics.edges, BANDS))
+        lowest = torch.where(telephone, low, 0.0)
+        highest = torch.where(telephone, high, band)
         few = telephone & (self._random(count) < 0.7)
         rows = coded.repeat_interleave(self.config.windows).nonzero()[:, 0]
         if not len(rows):  # an FFT of nothing is an error
@@ -331,7 +381,10 @@ class Episodes:
 
 
 def _read(path: Path, device: str) -> Tensor:
-    """Several readers, each with a part of its own."""
+    """Several readers, each with a part of its own; what they read is kept."""
+    kept = path.with_suffix(".npy")
+    if kept.exists():
+        return torch.from_numpy(np.load(kept)).to(device)
     whole = soundfile.info(path).frames
     edges = np.linspace(0, whole, READERS + 1).astype(int).tolist()
 
@@ -341,7 +394,9 @@ def _read(path: Path, device: str) -> Tensor:
 
     with ThreadPoolExecutor(READERS) as readers:
         parts = list(readers.map(part, pairwise(edges)))
-    return torch.from_numpy(np.concatenate(parts)).to(device)
+    samples = np.concatenate(parts)
+    np.save(kept, samples)
+    return torch.from_numpy(samples).to(device)
 
 
 def render(told: argparse.Namespace, queues: Sequence[Queue]) -> None:
