@@ -42,11 +42,11 @@ from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.channel import BLOCK
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
-from diarize.training.episodes import ONE_PERSON, Batch, EpisodeConfig, clear_of_middle
+from diarize.training.episodes import ONE_PERSON, TOO_ALIKE, Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
 
-RATES = {"speech": 24_000, "noise": 12_000}  # bits a second
+RATES = {"speech": 20_000, "noise": 12_000}  # bits a second
 KEPT = 80  # rooms
 CANDIDATES = 40  # voices among which an episode chooses those that are alike
 AS_RECORDED = 0.4  # share of an episode's voices that are played at their own speed
@@ -69,15 +69,16 @@ def pack(
 ) -> None:
     """Write what `train` reads: each speaker at his own speed, noise at half of full scale."""
     first = np.unique(voices.speakers, return_index=True)[1]  # played as recorded
-    own = voices[np.sort(first[voices.corpora[first] != UNNAMED])]
+    own = voices[np.sort(first)]
     folder.mkdir(parents=True, exist_ok=True)
     stretches = [np.asarray(own.stretch(v)) for v in range(len(own))]
     _write(folder, "speech", stretches)
     _write(folder, "noise", [0.05 * noise for noise in noises])
     lengths = np.cumsum([0, *map(len, stretches)])
     corpora = np.unique(own.corpora, return_inverse=True)[1]
-    table = {"starts": lengths[:-1], "ends": lengths[1:], "corpora": corpora}
-    table["train"] = np.isin(own.speakers, own.speakers if train is None else train)
+    unnamed = own.corpora == UNNAMED
+    table = {"starts": lengths[:-1], "ends": lengths[1:], "corpora": corpora, "unnamed": unnamed}
+    table["train"] = unnamed | np.isin(own.speakers, own.speakers if train is None else train)
     if own.heard is not None:
         table["heard"] = own.heard.astype(np.float16)
     np.savez(folder / "table.npz", allow_pickle=False, **table)
@@ -133,6 +134,7 @@ class Episodes:
             columns = {k: torch.from_numpy(table[k][chosen]).to(device) for k in table.files}
         self.starts, self.ends = columns["starts"], columns["ends"]
         self.corpora = columns["corpora"]
+        self.limit = torch.where(columns["unnamed"], TOO_ALIKE, ONE_PERSON)
         self.heard = columns["heard"].float() if "heard" in columns else None
         self.share = torch.bincount(self.corpora).float().sqrt()
         self.mfcc = torch_mfcc(device)
@@ -203,7 +205,7 @@ class Episodes:
         same = (rows == rows[:, None]).expand(count, -1, -1)
         if self.heard is not None:
             heard = self.heard[candidates]
-            same = same | (heard @ heard.mT > ONE_PERSON)
+            same = same | (heard @ heard.mT > self.limit[candidates, None])
         taken = torch.zeros(count, several, device=self.device)
         chosen = []
         for _ in range(self.config.speakers):
