@@ -279,6 +279,8 @@ class Diarizer:
 
         A clustering that needs the truth is given that of the windows that are decoded.
         """
+        from diarize.clustering.base import MAX_SPEAKERS
+
         notes: list[str] = []
         n = len(embedded.coarse)
         estimator, decoded = self.estimator(embedded), self._decoding(embedded)
@@ -291,10 +293,12 @@ class Diarizer:
             notes.append(f"too short for {asked} speakers: its {n} {hold} at most {n}")
         likeness = self._knowledge_for(embedded).likeness
         estimator, found = recounted(estimator, embedded.coarse, decoded, likeness)
-        k, least = len(found.names), self._bounds[0]
+        k, (least, most) = len(found.names), self._bounds
         if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded
             windows = f"{len(embedded.cells)} windows of speech"
             notes.append(f"too short for {least} speakers: no more than {k} in its {windows}")
+        if most is None and k >= MAX_SPEAKERS:
+            notes.append(f"no more than {k} speakers are looked for; --max-speakers says how many")
         return estimator, found, notes
 
     def estimator(self, embedded: Embedded) -> Any:

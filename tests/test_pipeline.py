@@ -152,6 +152,18 @@ def test_more_speakers_than_windows_that_are_decoded(
     assert len(found.notes) == 1
 
 
+def test_that_more_may_speak_than_are_looked_for_is_told(
+    diarizer: Diarizer, talk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = len(diarizer.diarize(talk).annotation.labels())
+    assert few > 0
+    monkeypatch.setattr("diarize.clustering.base.MAX_SPEAKERS", few)
+    told = f"no more than {few} speakers are looked for; --max-speakers says how many"
+    assert diarizer.diarize(talk).notes == (told,)
+    diarizer.max_speakers = few
+    assert diarizer.diarize(talk).notes == ()
+
+
 def test_who_cannot_be_told_apart_is_named(diarizer: Diarizer, talk: Path) -> None:
     diarizer.n_speakers = 4
     found = diarizer.diarize(talk)

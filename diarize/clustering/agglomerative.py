@@ -12,7 +12,7 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import cut, ward_tree
-from diarize.clustering.selection import Criterion
+from diarize.clustering.selection import Criterion, Partition
 from diarize.sets import SpeakerSets
 
 
@@ -65,8 +65,8 @@ class Agglomerative(SampledClusterer):
         """The number of speakers that the criterion likes best."""
         # A merge at height h adds h^2 / 2 to the sum of squared distances.
         added = np.concatenate([[0.0], np.cumsum(tree[:, 2] ** 2 / 2)])
-        values = [
-            criterion(added[len(rows) - k], np.bincount(cut(tree, k)).astype(np.float64), k)
+        partitions = [
+            Partition(added[len(rows) - k], np.bincount(cut(tree, k)).astype(np.float64), k)
             for k in range(bounds.low, bounds.high + 1)
         ]
-        return bounds.low + int(np.argmin(values))
+        return bounds.low + criterion.likeliest(partitions)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows, check_number, check_preference
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.selection import Criterion, search
+from diarize.clustering.selection import Criterion, Partition, search
 from diarize.sets import SpeakerSets
 
 MORE_DAMPING = 2
@@ -104,14 +104,14 @@ class AP(SampledClusterer):
 
         def attempt(
             k: int, before: tuple[np.ndarray, float] | None
-        ) -> tuple[float, tuple[np.ndarray, float]]:
+        ) -> tuple[Partition, tuple[np.ndarray, float]]:
             exemplars, saved = grow(distances, before[0] if before else none, k)
             labels = distances[:, exemplars].argmin(axis=1)
             labels[exemplars] = np.arange(k)
             ssd = float(((rows - cluster_means(rows, labels, k)[labels]) ** 2).sum())
-            return criterion(ssd, np.bincount(labels).astype(np.float64), k), (exemplars, saved)
+            return Partition(ssd, np.bincount(labels).astype(np.float64), k), (exemplars, saved)
 
-        exemplars, saved = search(range(bounds.low, bounds.high + 1), attempt)
+        exemplars, saved = search(range(bounds.low, bounds.high + 1), attempt, criterion)
         k = len(exemplars)
         if k in (1, len(rows)):
             return exemplars, None

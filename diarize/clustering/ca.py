@@ -16,7 +16,7 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import cut, ward_tree
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, likeliest, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
@@ -85,10 +85,9 @@ class CA(SampledClusterer):
                 yield labels
 
         # As many clusters as the fewest speakers need no reassignment: there is an answer.
-        labels, chosen = min(
-            reassigner.reassigned(rows, clusterings(), bounds),
-            key=lambda one: one[1].cost(criterion),
-        )
+        best = likeliest(criterion, reassigner.reassigned(rows, clusterings(), bounds))
+        assert best is not None
+        labels, chosen = best
         self.n_clusters_ = len(chosen.means)
         self.n_iter_ = steps[self.n_clusters_]
         return chosen.regions(labels)

@@ -19,7 +19,7 @@ from diarize.clustering.composition import count_compositions
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
-from diarize.clustering.selection import Criterion, search
+from diarize.clustering.selection import Criterion, Partition, search
 from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.threads import one_blas_thread
 
@@ -38,8 +38,8 @@ EXTENSIONS = 8
 EXCHANGES = 4
 """Most rounds in which the best restart gives up one speaker at a time for another row."""
 
-PER_EXCHANGE = 3
-"""Other rows tried in the place of each speaker."""
+PER_EXCHANGE, EXCHANGED = 3, 36
+"""Other rows tried in the place of each speaker; in a crowd so few that these are tried in all."""
 
 POLISH = 1e-4
 """The best restart goes on until it gains less than this share of `tol`; it alone costs little."""
@@ -157,14 +157,14 @@ class CKM(SampledClusterer):
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None
-        ) -> tuple[float, Float64[np.ndarray, "1 k p"]]:
+        ) -> tuple[Partition, Float64[np.ndarray, "1 k p"]]:
             restarts = min(SEARCH_RESTARTS, self.n_restarts)
             best = self._solve(some, k, 1, restarts, previous, generator, plausible)
             ssd = float(best.objective()[0])
-            value = criterion(ssd, best.nearest.counts[0], int(best.used(0).sum()))
-            return value, best.centroids
+            counts = best.nearest.counts[0]
+            return Partition(ssd, counts, int(best.used(0).sum())), best.centroids
 
-        return search(range(bounds.low, bounds.high + 1), attempt)
+        return search(range(bounds.low, bounds.high + 1), attempt, criterion)
 
     def _solve(
         self,
@@ -191,9 +191,10 @@ class CKM(SampledClusterer):
             initial.append(spread_rows(first, composer, offsets, again, generator, start[0]))
         begun = np.concatenate(initial)
         best = self._best_of(rows, composer, offsets, begun, least_used, plausible)
+        each = min(PER_EXCHANGE, max(1, EXCHANGED // k))
         for _ in range(EXCHANGES if k > 1 else 0):
             exchanged = [
-                spread_rows(first, composer, offsets, PER_EXCHANGE, generator, others)
+                spread_rows(first, composer, offsets, each, generator, others)
                 for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
             begun = np.concatenate(exchanged)

@@ -20,7 +20,7 @@ from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import at_most, coarser, merges
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_base_clusters
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, likeliest, most_base_clusters
 from diarize.clustering.selection import Criterion
 from diarize.sets import squared_distances
 
@@ -94,7 +94,7 @@ class SpanningForest(SampledClusterer):
         few = at_most(most_base_clusters(self.max_set_size, bounds), tried)
         found = reassigner.reassigned(rows, few, bounds)
         allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
-        best = min(allowed, key=lambda one: one[1].cost(criterion), default=None)
+        best = likeliest(criterion, allowed)
         if best is None and not len(constraints.cannot):
             raise Contradiction(
                 f"rows that must be linked leave {labels.max() + 1} groups, "

@@ -16,7 +16,13 @@ from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import nearest_centers
-from diarize.clustering.reassignment import ORDERS, THRESHOLDS, Reassigner, most_base_clusters
+from diarize.clustering.reassignment import (
+    ORDERS,
+    THRESHOLDS,
+    Reassigner,
+    likeliest,
+    most_base_clusters,
+)
 from diarize.clustering.selection import Criterion
 
 
@@ -100,7 +106,7 @@ class GCR(SampledClusterer):
         )
         found = reassigner.reassigned(rows, coarser(rows, labels), bounds)
         tried = found if inferred else islice(found, 1)
-        best = min(tried, key=lambda one: one[1].cost(criterion), default=None)
+        best = likeliest(criterion, tried)
         if best is None:
             raise ValueError(
                 f"the base clustering has {labels.max() + 1} clusters, "

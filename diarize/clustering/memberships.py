@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Float64
 from diarize.clustering.base import Clusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.selection import Criterion, search
+from diarize.clustering.selection import Criterion, Partition, search
 from diarize.sets import SpeakerSets
 
 SEARCH_ROWS = 2000
@@ -86,14 +86,14 @@ class SoftClusterer(Clusterer):
     ) -> int:
         """The number of speakers that the criterion likes best, each row counting for one."""
 
-        def attempt(k: int, _: int | None) -> tuple[float, int]:
+        def attempt(k: int, _: int | None) -> tuple[Partition, int]:
             nearest = self._fitted(rows, k, generator).degrees(rows).argmax(axis=1)
             used, labels = np.unique(nearest, return_inverse=True)
             means = cluster_means(rows, labels, len(used))
             ssd = float(((rows - means[labels]) ** 2).sum())
-            return criterion(ssd, np.bincount(labels).astype(np.float64), len(used)), k
+            return Partition(ssd, np.bincount(labels).astype(np.float64), len(used)), k
 
-        return search(range(bounds.low, min(bounds.high, len(rows)) + 1), attempt)
+        return search(range(bounds.low, min(bounds.high, len(rows)) + 1), attempt, criterion)
 
     def _fitted(self, rows: Rows, k: int, generator: np.random.Generator) -> Mixture:
         if k > 1:

@@ -13,7 +13,7 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, compose_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import MISFIT, MIXED
-from diarize.clustering.selection import Criterion
+from diarize.clustering.selection import Criterion, Partition
 from diarize.scatter import Axes
 from diarize.sets import SpeakerSets, enumerate_sets, squared_distances, to_sphere
 
@@ -51,7 +51,7 @@ class Reassigner:
 
     def reassigned(
         self, rows: Rows, clusterings: Iterable[Int64[np.ndarray, " n"]], bounds: SpeakerBounds
-    ) -> Iterator[tuple[Int64[np.ndarray, " n"], Reassignment]]:
+    ) -> Iterator[Tried]:
         """The base clusterings that can keep to the bounds, each with its reassignment."""
         for labels in clusterings:
             if (found := self.reassign(rows, labels, bounds)) is not None:
@@ -109,9 +109,10 @@ class Reassignment:
     ssd: float
     threshold: float
 
-    def cost(self, criterion: Criterion) -> float:
+    @property
+    def partition(self) -> Partition:
         """By which base clusterings are compared."""
-        return criterion(self.ssd, self.counts, self.n_counted)
+        return Partition(self.ssd, self.counts, self.n_counted)
 
     def regions(self, labels: Int64[np.ndarray, " n"]) -> Regions:
         """As regions of the rows of this base clustering."""
@@ -123,6 +124,18 @@ class Reassignment:
             offsets=np.zeros(len(self.means)),
             centroids=self.means[speakers],
         )
+
+
+Tried = tuple[Int64[np.ndarray, " n"], Reassignment]
+"""Labels of a base clustering, and its reassignment."""
+
+
+def likeliest(criterion: Criterion, tried: Iterable[Tried]) -> Tried | None:
+    """Which base clustering, with what it stands for, the criterion likes best; None of none."""
+    all_tried = list(tried)
+    if not all_tried:
+        return None
+    return all_tried[criterion.likeliest([one.partition for _, one in all_tried])]
 
 
 def most_base_clusters(max_set_size: int, bounds: SpeakerBounds) -> int:

@@ -18,9 +18,9 @@ units of squared distance:
     SSD  +  (2 sigma^2 / D) n H  +  k r sigma^2 log(n / r)
 
 r being the number of neighbouring rows that count as one observation, fewer in a sample, whose rows
-are further apart; of many rows those that the scatter believes at most are believed, and few of
-those that say again what another one says: one voice whose words come again and again would fall
-into as many speakers as it has words.
+are further apart; of many rows those that the scatter believes at most are believed, as many more
+as speakers are more than a `CROWD`, and few of those that say again what another one says: one
+voice whose words come again and again would fall into as many speakers as it has words.
 
 One voice that is heard for long falls into groups of its own, by what is said and how: groups that
 are tight and lie apart, but near. While the nearest two of the centroids found are `alike`,
@@ -29,10 +29,10 @@ whatever the backend, the rows are clustered anew into one speaker fewer (`Clust
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -50,10 +50,28 @@ FLOOR = 1e-12
 BELIEVED = 1.5
 """Rows of one sound that are believed, on average: so a third of all may come again."""
 
+CROWD = 10
+"""Speakers for whom the rows that a scatter believes are enough: of more, each must still be borne
+out by as many of his own."""
+
 PATIENCE = 2
 """Larger numbers of speakers tried without improvement before the search stops."""
 
 Found = TypeVar("Found")
+
+
+class Partition(NamedTuple):
+    """What the criterion must know of a clustering.
+
+    Attributes:
+        ssd: sum of squared distances of the rows from the centers of their sets.
+        counts: rows of each set.
+        k: speakers.
+    """
+
+    ssd: float
+    counts: Float64[np.ndarray, " sets"]
+    k: int
 
 
 @dataclass(frozen=True)
@@ -93,14 +111,32 @@ class Criterion:
         fewer = self.scatter.rows_per_observation / whole.rows_per_observation
         return fewer * n_sounds(self.rows, whole)
 
-    def __call__(self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int) -> float:
-        """Value of a clustering with k speakers and sets of these sizes; lower is better."""
+    def likeliest(self, partitions: Sequence[Partition]) -> int:
+        """Which of these it likes best; of those level, the first.
+
+        Where that has more speakers than a `CROWD`, all are judged once more by so many more rows.
+        """
+        crowd = 1.0
+        while True:
+            best = int(np.argmin([self(*partition, crowd) for partition in partitions]))
+            found = partitions[best].k / CROWD
+            if found <= crowd:
+                return best
+            crowd = found
+
+    def __call__(
+        self, ssd: float, counts: Float64[np.ndarray, " sets"], k: int, crowd: float = 1.0
+    ) -> float:
+        """Value of a clustering with k speakers and sets of these sizes; lower is better.
+
+        `crowd`: so many times as many rows are believed.
+        """
         n = self.n_rows
         shares = counts[counts > 0] / n
         spread = -2 / self.dimension * n * float((shares * np.log(shares)).sum())
         if self.scatter is not None:
             r, most = self.scatter.rows_per_observation, self.scatter.most_rows or n
-            m = min(n, most, BELIEVED * self.sounds)
+            m = min(n, crowd * most, BELIEVED * self.sounds)
             evidence = k * r * np.log(max(m / r, np.e))
             fit = m / n * ssd
             return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))
@@ -112,23 +148,23 @@ class Criterion:
 
 
 def search(
-    numbers: Iterable[int], attempt: Callable[[int, Found | None], tuple[float, Found]]
+    numbers: Iterable[int],
+    attempt: Callable[[int, Found | None], tuple[Partition, Found]],
+    criterion: Criterion,
 ) -> Found:
     """Try ascending numbers of speakers until none has been better for a while; the best one.
 
     `attempt(k, previous)` clusters into k speakers, knowing what the number before gave, and
-    answers the criterion and what it found.
+    answers what the criterion must know, and what it found.
     """
-    best: tuple[float, Found] | None = None
-    found: Found | None = None
-    idle = 0
+    partitions: list[Partition] = []
+    found: list[Found] = []
+    best = 0
     for number in numbers:
-        value, found = attempt(number, found)
-        if best is None or value < best[0]:
-            best, idle = (value, found), 0
-        else:
-            idle += 1
-            if idle > PATIENCE:
-                break
-    assert best is not None
-    return best[1]
+        partition, one = attempt(number, found[-1] if found else None)
+        partitions.append(partition)
+        found.append(one)
+        best = criterion.likeliest(partitions)
+        if len(found) - 1 - best > PATIENCE:
+            break
+    return found[best]

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from diarize.clustering import make
-from diarize.clustering.selection import BELIEVED, DIMENSION, FLOOR, Criterion, search
+from diarize.clustering.selection import (
+    BELIEVED,
+    CROWD,
+    DIMENSION,
+    FLOOR,
+    Criterion,
+    Partition,
+    search,
+)
 from diarize.scatter import Scatter
 
 from ..making import voice_of
@@ -111,7 +119,25 @@ def test_the_search_stops_when_nothing_is_better():
 
     def attempt(number, previous):
         asked.append((number, previous))
-        return values[number], number
+        return Partition(values[number], np.array([10.0]), number), number
 
-    assert search(range(1, 9), attempt) == 4
+    criterion = Criterion(10, 25.0, 0.0, VOICES, penalty=0.0)  # the sum of squares alone
+    assert search(range(1, 9), attempt, criterion) == 4
     assert asked == [(1, None), *((i, i - 1) for i in range(2, 8))]
+
+
+@pytest.mark.parametrize("people", [CROWD, 2 * CROWD, 4 * CROWD])
+def test_in_a_crowd_everybody_is_borne_out_by_as_many_rows_as_among_ten(people):
+    scatter = replace(VOICES, rows_per_observation=2.0, most_rows=25 * CROWD)
+    rows = np.linspace(160.0, 50.0, people)  # of each; whoever is not told apart is 0.6 off
+
+    def partition(k: int) -> Partition:
+        found, missed = rows[:k].copy(), rows[k:].sum()
+        found[0] += missed
+        return Partition(float(rows.sum() * VOICES.variance + 0.6 * missed), found, k)
+
+    partitions = [partition(k) for k in range(1, people + 1)]
+    criterion = Criterion(round(rows.sum()), 25.0, 0.0, scatter)
+    assert partitions[criterion.likeliest(partitions)].k == people
+    as_among_ten = [criterion(*one) for one in partitions]
+    assert (partitions[int(np.argmin(as_among_ten))].k == people) == (people == CROWD)

@@ -24,7 +24,7 @@ from diarize.clustering.checks import Rows, check_preference, check_rows
 from diarize.clustering.composition import compose_sets, count_orders
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import known_of, one_sided_axes, sure_voices
-from diarize.clustering.selection import Criterion, search
+from diarize.clustering.selection import Criterion, Partition, search
 from diarize.sets import SpeakerSets
 
 MIB = 2**20  # bytes
@@ -212,16 +212,16 @@ class CAP(SampledClusterer):
     ) -> tuple[Exemplars, float]:
         """Exemplars in the number that the criterion likes best, and a preference for it."""
 
-        def attempt(k: int, previous: Exemplars | None) -> tuple[float, Exemplars]:
+        def attempt(k: int, previous: Exemplars | None) -> tuple[Partition, Exemplars]:
             start = () if previous is None else previous
             exemplars = candidates.polish(start, 0.0, k, k)
-            if low == high:
-                return 0.0, exemplars
             fit = candidates.fit(exemplars)
-            ssd, sizes = self._scatter(rows, counts, fit)
-            return criterion(ssd, sizes, k), exemplars
+            return Partition(*self._scatter(rows, counts, fit), k), exemplars
 
-        exemplars = search(range(low, high + 1), attempt)
+        if low == high:
+            exemplars = candidates.polish((), 0.0, low, low)
+        else:
+            exemplars = search(range(low, high + 1), attempt, criterion)
         # With one exemplar fewer or more, the cost rises or falls by this much.
         cost, k = candidates.cost(exemplars), len(exemplars)
         fall = cost - candidates.add(exemplars)[0] if k < len(rows) else 0.0
