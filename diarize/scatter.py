@@ -66,9 +66,9 @@ class Scatter:
         dimension: D, in how many dimensions they scatter.
         rows_per_observation: r, how many neighbouring rows say as much as one that stands alone;
             windows that share audio say little new.
-        most_rows: rows that are believed at most. Beyond them a recording says no more about how
-            alike two halves of one voice are, and a speaker must hold a share of it, however long
-            it is. None: all are.
+        most_rows: rows that are believed at most, among up to ten speakers. Beyond them a recording
+            says no more about how alike two halves of one voice are, and a speaker must hold a
+            share of it, however long it is. None: all are.
         alike: cosine of two centroids from which on they are one speaker's. None: however near they
             are, they may be two.
         axes: for clusterings that work in few dimensions; None: they are not known.
