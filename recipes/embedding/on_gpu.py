@@ -40,7 +40,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding import load_model, save_model
 from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
-from diarize.mixing.channel import BLOCK
+from diarize.mixing.channel import BLOCK, TELEPHONE
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
 from diarize.training.episodes import ONE_PERSON, TOO_ALIKE, Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
@@ -93,6 +93,7 @@ def is_pack(folder: Path) -> bool:
 
 def _write(folder: Path, name: str, pieces: Sequence[np.ndarray]) -> None:
     level = 1 - RATES[name] / 256_000
+    (folder / f"{name}.npy").unlink(missing_ok=True)  # what was read of an earlier pack
     with soundfile.SoundFile(
         folder / f"{name}.opus", "w", SAMPLE_RATE, 1, "OPUS", format="OGG", compression_level=level
     ) as file:
@@ -360,8 +361,8 @@ class Episodes:
         acoustics, count = self.config.acoustics, self.config.episodes
         coded = self._random(count) < acoustics.coded
         telephone = self._random(count) < acoustics.telephone
-        assert acoustics.edges is not None
-        low, high, band = (a + (b - a) * self._random(count) for a, b in (*acoustics.edges, BANDS))
+        edges = acoustics.edges or [(edge, edge) for edge in TELEPHONE]
+        low, high, band = (a + (b - a) * self._random(count) for a, b in (*edges, BANDS))
         lowest = torch.where(telephone, low, 0.0)
         highest = torch.where(telephone, high, band)
         few = telephone & (self._random(count) < 0.7)
