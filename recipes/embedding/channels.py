@@ -16,14 +16,14 @@ and axes stay as they were; `--steps 0 --start OUT/model.safetensors` with SPEEC
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from go_on import EDGES
 from jaxtyping import Float
-from on_gpu import Episodes, is_pack
+from on_gpu import Episodes, is_pack, joined
 from torch import Tensor
 
 from diarize.embedding import CompositionalEmbedding, load_model, save_model
@@ -49,9 +49,7 @@ class Pairs(torch.utils.data.Dataset[Batch]):
 
     def __getitem__(self, step: int) -> Batch:
         """Two episodes, of the same windows: both makers draw alike until there is a channel."""
-        both = self.after[step], self.before[step]
-        names = [field.name for field in fields(Batch)]
-        return Batch(**{name: torch.cat([getattr(one, name) for one in both]) for name in names})
+        return joined([self.after[step], self.before[step]])
 
 
 def pairs(

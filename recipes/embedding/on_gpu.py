@@ -86,6 +86,12 @@ def pack(
     np.save(folder / "rooms.npy", rooms[kept].astype(np.float16))
 
 
+def joined(batches: Sequence[Batch]) -> Batch:
+    """All episodes of some batches."""
+    names = [field.name for field in fields(Batch)]
+    return Batch(**{name: torch.cat([getattr(one, name) for one in batches]) for name in names})
+
+
 def is_pack(folder: Path) -> bool:
     """Whether `pack` wrote it."""
     return (folder / "speech.opus").exists()
@@ -155,9 +161,7 @@ class Episodes:
     def both_sides(self) -> Batch:
         """The windows of the next step after a channel, and the same before it."""
         audio, chosen, plans = self._windows()
-        sides = [self._heard(x, chosen, plans) for x in (self._coded(audio), audio)]
-        names = [field.name for field in fields(Batch)]
-        return Batch(**{name: torch.cat([getattr(x, name) for x in sides]) for name in names})
+        return joined([self._heard(x, chosen, plans) for x in (self._coded(audio), audio)])
 
     def _windows(self) -> tuple[Float[Tensor, "b samples"], Tensor, Plans]:
         """Before any channel, with the voices of the episodes."""
