@@ -23,14 +23,15 @@ PAGES = (REPOSITORY / "README.md", REPOSITORY / "docs" / "comparison.md")
 PLACE = re.compile(r"(<!-- comparison: (\w+) -->\n\n)(.*?)(\n\n|\n?\Z)", re.DOTALL)
 RATE = "DER, %"
 SUMMARY = """\
-- Real meetings: pyannote.audio 3.1, which has heard AMI's training meetings, has an error rate of
-  {pyannote} % on its test meetings (published); ours, whose speaker encoder has heard no
-  meeting, {meetings} % on five excerpts of AMI, and {calls} % on four telephone calls, where
-  Resemblyzer with SpectralCluster has {peer_meetings} and {peer_calls} %.
-- Conversations between speakers whom no training has heard (by the [weights](models/README.md) of
-  one split: what ships has heard more): ours {ours} %, that peer {peer} %.
-- An hour takes {seconds} s on one core, with the peer {peer_seconds} s; pyannote.audio 3.1 takes
-  {gpu_seconds} s on a GPU (published).\
+- Real meetings: pyannote.audio 3.1, which has heard AMI's training meetings, publishes {pyannote} %
+  on its test meetings. We have five excerpts of AMI: ours, whose speaker encoder has heard no
+  meeting, {meetings} %, Resemblyzer with SpectralCluster {peer_meetings} %. On four telephone calls
+  they have {calls} and {peer_calls} %.
+- Conversations between speakers unheard in training (with the [weights](models/README.md) of one
+  split; what ships has heard more): ours {ours} %, that peer {peer} %, both in the speech regions of
+  silero-vad.
+- An hour takes {seconds} s on one core, and {peer_seconds} s with the peer; pyannote.audio 3.1
+  publishes {gpu_seconds} s on a GPU.\
 """
 TALK = "Conversations of voices that nobody has heard"
 MEETINGS = "Five excerpts of AMI's meetings, 2 to 4 speakers"

@@ -25,7 +25,7 @@ LIVE = 30.0  # seconds that a stream hears
 COLUMNS = """\
         |            | |     |               |
         recording    | begin length          who, by first appearance
-                     channel (always 1)      (seconds)
+                     channel (always 1); begin and length in seconds
 """
 
 
