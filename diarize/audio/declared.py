@@ -1,4 +1,4 @@
-"""How much sound the header of an uncompressed file declares, and whether an Ogg file has its end.
+"""How much sound the header of an uncompressed file declares, and how an Ogg file ends.
 
 libsndfile corrects what a header declares by what is there, without a word: a recording that was
 cut off would be taken for a whole one.
@@ -16,6 +16,7 @@ from diarize.audio.inputs import PlacedBytes, SeekableFile
 
 _MOST_CHUNKS = 10_000  # in front of the sound; more is no recording
 _NEAR = 1 << 16  # bytes
+_BEGINS = 2  # the flag of a page of Ogg with which a stream begins
 # Sizes near which those lie that programs write into a pipe, where they do not know the length.
 _PLACEHOLDERS = (0x7F000000, 1 << 31, 1 << 32)
 
@@ -72,15 +73,37 @@ def declared_sound(file: SeekableFile) -> DeclaredSound | None:
 
 def ends_within_page(file: SeekableFile) -> bool:
     """Whether an Ogg file ends in the middle of a page. A missing last page cannot be told."""
+    page = _last_page(file)
+    if page is None:
+        return False
+    if len(page) < 27 or len(page) < 27 + page[26]:
+        return True
+    return len(page) < 27 + page[26] + sum(page[27 : 27 + page[26]])
+
+
+def is_chained(file: SeekableFile) -> bool:
+    """Whether an Ogg file is several, one after the other; libsndfile reads the first alone."""
+    page = _last_page(file)
+    if page is None or len(page) < 18:
+        return False
+    # Streams that are read together all begin in front of anything else; each has its number.
+    begun, place = set(), 0
+    while True:
+        head = _read(file, place, 27 + 255)
+        if head[:4] != b"OggS" or len(head) < 27 or not head[5] & _BEGINS:
+            return page[14:18] not in begun
+        begun.add(head[14:18])
+        place += 27 + head[26] + sum(head[27 : 27 + head[26]])
+
+
+def _last_page(file: SeekableFile) -> bytes | None:
+    """What there is of the last page of an Ogg file, and what follows it; None: it is none."""
     size = file.seek(0, os.SEEK_END)
     tail = _read(file, max(0, size - _NEAR - 512), _NEAR + 512)  # a page has at most 65 307 bytes
     pages = list(re.finditer(rb"OggS(?:\0[\0-\7]|\0?$)", tail))
     if not pages or _read(file, 0, 4) != b"OggS":
-        return False
-    page = tail[pages[-1].start() :]
-    if len(page) < 27 or len(page) < 27 + page[26]:
-        return True
-    return len(page) < 27 + page[26] + sum(page[27 : 27 + page[26]])
+        return None
+    return tail[pages[-1].start() :]
 
 
 def open_end(file: SeekableFile) -> int | None:

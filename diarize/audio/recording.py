@@ -217,7 +217,7 @@ def open_recording(
     total = decoder.n_frames / decoder.sample_rate
     first, last = _part(label, start, end, total)
     damage = decoder.damage
-    if damage is not None and (last is None or last > damage.readable * SAMPLE_RATE):
+    if damage is not None and (last is None or last > round(damage.readable * SAMPLE_RATE)):
         raise damage
     return Recording(
         uri=uri,
@@ -263,6 +263,11 @@ def _from_array(samples: Any, sample_rate: Any) -> ArrayDecoder:
         raise InputError(
             "audio: samples are real numbers of shape (n,) or (n, channels), not "
             f"{values.dtype} of shape {values.shape}"
+        )
+    if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # a sum of channels, say
+        raise InputError(
+            f"audio: samples of {values.dtype} do not tell their full scale: give 8, 16 or 32 "
+            "bits, or floats between -1 and 1"
         )
     values = values[:, None] if values.ndim == 1 else values
     if not 1 <= values.shape[1] <= MAX_CHANNELS:

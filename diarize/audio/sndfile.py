@@ -10,7 +10,13 @@ import numpy as np
 import soundfile
 from jaxtyping import Float32
 
-from diarize.audio.declared import OpenEnded, declared_sound, ends_within_page, open_end
+from diarize.audio.declared import (
+    OpenEnded,
+    declared_sound,
+    ends_within_page,
+    is_chained,
+    open_end,
+)
 from diarize.audio.decoders import CHUNK_VALUES, MAX_MISSING, Damaged, damaged
 from diarize.audio.inputs import Input
 from diarize.audio.mpeg import CleanMpeg, MpegFrames, find_frames, parse_header
@@ -76,7 +82,7 @@ class SoundFileDecoder:
         """What can be read of what libsndfile knows of, up to a known damage."""
         end = self._n_held
         if self.damage is not None:
-            end = min(end, int(self.damage.readable * self.sample_rate))
+            end = min(end, round(self.damage.readable * self.sample_rate))
         position = first
         # A decoder that fails gives nothing of what it was to decode: smaller pieces are tried.
         for step in (max(1, CHUNK_VALUES // self.n_channels), _FINE_FRAMES):
@@ -93,7 +99,7 @@ class SoundFileDecoder:
         position = 0
         with self._open() as file:
             if first and file.can_seek:
-                position = file.seek(first)
+                position = file.seek(min(first, file.frames))
             while position < end:
                 wanted = min(step, end - position)
                 chunk = file.read(out=np.empty((wanted, self.n_channels), np.float32))
@@ -118,6 +124,12 @@ class SoundFileDecoder:
         """
         with self._source.open() as view:
             sound, without_end = declared_sound(view), ends_within_page(view)
+            chained = is_chained(view)
+        if chained:
+            raise InputError(
+                f"{self._source.label}: is several Ogg files in one, of which only the first could "
+                "be read; make one of them (ffmpeg -i FILE out.flac)"
+            )
         if sound is not None and sound.held < sound.declared:
             if width:
                 self.n_frames = max(self._n_held, sound.declared // width)

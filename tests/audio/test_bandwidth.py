@@ -32,6 +32,15 @@ def test_a_telephone_is_narrow_and_a_microphone_is_not() -> None:
     assert is_narrow(open_recording((1e-3 * stored_wide, 16_000)))
 
 
+def test_neither_silence_in_front_nor_an_offset_hides_a_band() -> None:
+    wide = speech_like()
+    telephone = resample_poly(resample_poly(wide, 1, 2), 2, 1).astype(np.float32)
+    silence = np.zeros(125 * 16_000, np.float32)
+    assert is_narrow(open_recording((np.concatenate([silence, telephone]), 16_000)))
+    assert not is_narrow(open_recording((np.concatenate([silence, wide]), 16_000)))
+    assert not is_narrow(open_recording((0.1 * wide + np.float32(0.2), 16_000)))
+
+
 @pytest.mark.parametrize("samples", [np.zeros(16_000, np.float32), np.zeros(10, np.float32)])
 def test_silence_is_not_narrow(samples: np.ndarray) -> None:
     heard = Bandwidth()

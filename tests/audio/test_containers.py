@@ -87,6 +87,13 @@ def test_containers_and_their_parts(kind: str, encode: Callable[..., Path]) -> N
     assert np.abs(part - whole[40_000:68_000]).mean() < 0.01
 
 
+def test_a_tag_in_front_of_the_sound(encode: Callable[..., Path]) -> None:
+    path = encode("aac")
+    whole = read(path)
+    path.write_bytes(b"ID3\4\0\0\0\0\2\x2c" + bytes(300) + path.read_bytes())
+    assert np.array_equal(read(path), whole)
+
+
 def test_channels(encode: Callable[..., Path]) -> None:
     path = encode("mkv", channels=2)
     recording = open_recording(path)

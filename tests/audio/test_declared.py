@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from diarize.audio.declared import DeclaredSound, declared_sound, ends_within_page
+from diarize.audio.declared import DeclaredSound, declared_sound, ends_within_page, is_chained
 
 SAMPLES = np.random.default_rng(0).normal(0, 0.1, 4000)
 
@@ -40,6 +40,17 @@ def test_a_long_rf64_that_was_not_closed_declares_nothing() -> None:
     place = data.find(b"ds64") + 16
     data[place : place + 8] = bytes(8)
     assert declared_sound(io.BytesIO(bytes(data))) is None
+
+
+def test_whether_an_ogg_file_is_several() -> None:
+    first, second = packed("OGG", "VORBIS"), packed("OGG", "OPUS")
+    assert not is_chained(io.BytesIO(first))
+    assert not is_chained(io.BytesIO(packed("WAV", "PCM_16")))
+    assert is_chained(io.BytesIO(first + second))
+    assert is_chained(io.BytesIO(second + first[:-5]))
+    # Two streams that are read together begin both in front of all else.
+    begins = 28 + first[27]
+    assert not is_chained(io.BytesIO(first[:begins] + second[: 28 + second[27]] + second[-300:]))
 
 
 def test_whether_an_ogg_file_ends_within_a_page() -> None:

@@ -136,6 +136,7 @@ def test_arrays_that_are_no_recordings_are_refused() -> None:
         (np.array(["a"]), 16_000, "real numbers"),
         (np.zeros(5), 16_000.5, "whole number"),
         (np.zeros(5), 0, "sample rate"),
+        (np.zeros((5, 2), np.int16).sum(axis=1), 16_000, "int64 do not tell their full scale"),
     ):
         with pytest.raises(InputError, match=reason):
             open_recording((samples, rate))  # type: ignore[arg-type]

@@ -122,6 +122,35 @@ def test_an_ogg_file_that_ends_within_a_page_is_refused(kind: str, tmp_path: Pat
     assert len(read(path, end=20.0)) == 20 * SAMPLE_RATE
 
 
+def test_several_ogg_files_in_one_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "joined.ogg"
+    parts = []
+    for seconds in (2.0, 3.0):
+        soundfile.write(path, sweep(seconds), RATE, **FORMATS["ogg"])
+        parts.append(path.read_bytes())
+    path.write_bytes(b"".join(parts))
+    with pytest.raises(InputError, match=r"joined\.ogg: is several Ogg files in one"):
+        read(path)
+
+
+@pytest.mark.parametrize("rate", [16_000, 44_100, 48_000])
+@pytest.mark.parametrize("tenths", [7, 23, 323])
+def test_what_is_said_to_be_there_of_a_file_can_be_read(
+    rate: int, tenths: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.wav"
+    soundfile.write(path, np.zeros(40 * rate, np.int16), rate)
+    path.write_bytes(path.read_bytes()[: 44 + 2 * rate * tenths // 10])
+    with pytest.raises(InputError, match=rf"--end {tenths / 10}`"):
+        read(path)
+    assert len(read(path, end=tenths / 10)) == tenths * SAMPLE_RATE // 10
+
+
+def test_frames_from_behind_the_end_are_none(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "short.wav", np.zeros(RATE, np.int16), RATE)
+    assert not list(open_recording(tmp_path / "short.wav").frames(9.0))
+
+
 def test_a_header_alone_is_no_recording() -> None:
     for data in (encoded(sweep(30.0))[:44], encoded(sweep(30.0), format="AIFF")[:54]):
         assert refused(data).endswith("cut off; nothing of its 30.0 s can be read")
