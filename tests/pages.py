@@ -78,12 +78,12 @@ def _write_networks(folder: Path) -> None:
     from diarize.embedding import Knowledge
     from diarize.embedding.fitted import Fitted, Place, save_fitted
     from diarize.embedding.model import Composition
-    from diarize.embedding.weights import sha256
+    from diarize.storage.files import file_sha256
 
     from .networks import DIM, PYANNOTE, SAMPLES, SEGMENTATION, write
 
     path = write(folder / "encoder.onnx", SAMPLES)
-    g = Fitted(path.name, sha256(path), Place.unchanged(DIM), Composition(DIM), Knowledge())
+    g = Fitted(path.name, file_sha256(path), Place.unchanged(DIM), Composition(DIM), Knowledge())
     save_fitted(g, path.with_suffix(".safetensors"))
     write(folder / "segmentation.onnx", SEGMENTATION, PYANNOTE)
 

@@ -68,6 +68,13 @@ def test_against_librosa():
     np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
+def test_bands_are_librosa_s_to_the_last_bit():
+    import librosa
+
+    bands = librosa.filters.mel(sr=16_000, n_fft=512, n_mels=64)
+    assert np.array_equal(features._mel_bands(), bands.T)
+
+
 def test_level_is_the_first_coefficient_alone():
     samples = noise(16_000)
     quiet, loud = (features.mfcc(samples * np.float32(g)) for g in (0.3, 3.0))

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 
-from diarize.activity.regions import runs, with_hysteresis, without_short
+from diarize.activity.regions import (
+    clip_regions,
+    disjoint_regions,
+    runs,
+    with_hysteresis,
+    without_short,
+)
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
+
+STEP = "activity"
+"""The name under which a detector tells of its progress."""
 
 Hook = Callable[[str, float, float], None]
 """Told of progress: `hook(step, done, total)`."""
@@ -45,13 +55,14 @@ class VoiceCounts:
         found: Float32[np.ndarray, "n"] = self.probabilities[:, 2:].sum(axis=1)
         return found
 
-    def several(self) -> Float64[np.ndarray, "m 2"]:
-        """Regions in which two or more voices are more probable than fewer, seconds.
+    def several(self, end: float) -> Float64[np.ndarray, "m 2"]:
+        """Regions until `end` in which two or more voices are more probable than fewer, seconds.
 
         Gaps and regions of less than `SHORTEST` do not count.
         """
         found = runs(self.overlap > 0.5) * INSTANT
-        return self.start + without_short(found, SHORTEST, SHORTEST)
+        regions = self.start + without_short(found, SHORTEST, SHORTEST)
+        return clip_regions(regions, self.start, end)
 
     def mean(
         self, values: Float[np.ndarray, "n m"], cells: Float64[np.ndarray, "cells 2"]
@@ -90,9 +101,13 @@ class Heard:
         return {"regions": self.regions, "start": start, "probabilities": probabilities}
 
     @classmethod
-    def of(cls, found: Heard | Float64[np.ndarray, "m 2"]) -> Heard:
-        """Take what an activity gave: all of this, or regions alone."""
-        return found if isinstance(found, Heard) else cls(found)
+    def of(cls, found: Any) -> Heard:
+        """Take what an activity gave: all of this, or regions alone, in any order.
+
+        Raises:
+            InputError: regions that are none.
+        """
+        return found if isinstance(found, Heard) else cls(disjoint_regions(found))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Heard:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from diarize.activity.counter import CounterConfig, VoiceCounter
-from diarize.activity.counts import INSTANT, Heard
+from diarize.activity.counts import INSTANT, STEP, Heard
 from diarize.activity.inference import (
     STEP_SECONDS,
     Context,
@@ -28,7 +27,7 @@ from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
-from diarize.storage.files import atomic_output
+from diarize.storage.files import atomic_output, file_sha256
 from diarize.storage.weights import last_line, models_folder, read_weights, sealed
 from diarize.threads import ahead
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from diarize.activity.counts import Hook
     from diarize.audio import Recording
 
-ACTIVITY_STEP = "activity"  # the name under which progress is told
 CONFIG = "diarize.activity"  # key of the header under which the configuration stands
 DEFAULT_COUNTER = "voice-counter"
 SPAN = 1536  # steps, 61 s, that are answered at a time
@@ -61,7 +59,7 @@ class NetworkActivity(SpeechByCounts):
     def identity(self) -> list[Any]:
         """All that the result depends on beside the recording, as JSON knows it."""
         options = {name: value for name, value in asdict(self).items() if name != "model"}
-        weights = hashlib.sha256(find_counter(self.model).read_bytes()).hexdigest()
+        weights = file_sha256(find_counter(self.model))
         return ["network", options, weights, version_of("silero-vad")]
 
     def __call__(self, recording: Recording, hook: Hook | None = None) -> Heard:
@@ -93,7 +91,7 @@ class NetworkActivity(SpeechByCounts):
             parts += counting.answer(sound)
             seconds += n_samples / SAMPLE_RATE
             if hook is not None:
-                hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
+                hook(STEP, min(seconds, recording.duration), recording.duration)
         parts += counting.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
         return Posteriors(*(np.concatenate(part)[:n] for part in zip(*parts, strict=True))), seconds
@@ -112,14 +110,21 @@ def find_counter(name: str | Path = DEFAULT_COUNTER) -> Path:
     return path
 
 
-@lru_cache(maxsize=2)
 def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
     """Load the network, ready for inference, by the name of shipped weights or the path of a file.
+
+    It is loaded once, for as long as the file stays as it is, and shared.
 
     Raises:
         InputError: no such weights, or a file that is damaged or made for something else.
     """
     path = find_counter(name)
+    return _loaded(path, file_sha256(path))
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: Path, content: str) -> VoiceCounter:
+    """The network of a file with this content."""
     header, tensors = read_weights(path)
     if CONFIG not in header:
         raise InputError(f"{path}: not an activity network (no configuration in it)")

@@ -35,6 +35,24 @@ def whole(recording: Recording, hook: Any = None) -> Float64[np.ndarray, "1 2"]:
     return np.array([[recording.start, recording.start + recording.duration]])
 
 
+def disjoint_regions(regions: Any) -> Float64[np.ndarray, "k 2"]:
+    """Regions in any order, which may overlap, as sorted and disjoint ones.
+
+    Raises:
+        InputError: they are no pairs of seconds, or one ends before it begins.
+    """
+    pairs = np.asarray(regions, np.float64)
+    pairs = pairs.reshape(-1, 2) if not pairs.size else pairs
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 1] >= pairs[:, 0]).all():
+        raise InputError("regions of speech are pairs of seconds, a begin and an end")
+    pairs = pairs[np.lexsort(pairs.T[::-1])]
+    ends = np.maximum.accumulate(pairs[:, 1])
+    apart = pairs[1:, 0] >= ends[:-1]
+    first, last = np.ones(len(pairs), bool), np.ones(len(pairs), bool)
+    first[1:] = last[:-1] = apart
+    return np.stack([pairs[first, 0], ends[last]], axis=1)
+
+
 def clip_regions(
     regions: Float64[np.ndarray, "m 2"], start: float, end: float
 ) -> Float64[np.ndarray, "k 2"]:

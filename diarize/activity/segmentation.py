@@ -7,7 +7,6 @@ added up, which needs no matching of speakers between windows, and windows overl
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +20,11 @@ from jaxtyping import Float32
 from scipy.special import softmax
 
 from diarize.activity.counter import MOST
-from diarize.activity.counts import INSTANT, Heard
+from diarize.activity.counts import INSTANT, STEP, Heard
 from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.storage.files import file_sha256
 from diarize.storage.onnx_network import OnnxNetwork, axes_text, metadata_number
 from diarize.threads import torch_threads
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from diarize.activity.counts import Hook
     from diarize.audio import Recording
 
-ACTIVITY_STEP = "activity"  # the name under which progress is told
 STEPS = 5  # windows over each instant
 BATCH = 8  # windows that are heard at once
 SAMPLES = round(INSTANT * SAMPLE_RATE)  # of an instant
@@ -57,10 +56,7 @@ class SegmentationActivity(SpeechByCounts):
     @property
     def identity(self) -> list[Any]:
         """All that the result depends on beside the recording, as JSON knows it."""
-        path = Path(self.model)
-        beside = path.with_suffix(".toml")
-        files = [one.read_bytes() for one in (path, beside) if one.is_file()]
-        content = [hashlib.sha256(one).hexdigest() for one in files]
+        content = _content(Path(self.model))
         return ["segmentation", self.threshold, self.min_speech, self.min_silence, *content]
 
     def prepare(self) -> None:
@@ -84,7 +80,7 @@ class SegmentationActivity(SpeechByCounts):
             parts += sliding.push(block)
             seconds += len(block) / SAMPLE_RATE
             if hook is not None:
-                hook(ACTIVITY_STEP, min(seconds, recording.duration), recording.duration)
+                hook(STEP, min(seconds, recording.duration), recording.duration)
         parts += sliding.finish()
         n = math.ceil(seconds / INSTANT - 1e-6)
         return self.heard(recording.start, np.concatenate(parts)[:n], seconds)
@@ -162,14 +158,24 @@ def sizes_of(speakers: int, most: int) -> Float32[np.ndarray, "sets 4"]:
     return np.eye(MOST + 1, dtype=np.float32)[np.minimum(sizes, MOST)]
 
 
-@lru_cache(maxsize=2)
 def load_segmentation(path: Path, device: str = "cpu") -> Segmentation:
-    """Load a network, ready for inference.
+    """Load a network, ready for inference; once, for as long as its files stay as they are.
 
     Raises:
         InputError: a file that is no segmentation that can be used.
     """
+    return _loaded(path, device, _content(path))
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: Path, device: str, content: tuple[str, ...]) -> Segmentation:
+    """The network of files with this content."""
     return Segmentation(path, device)
+
+
+def _content(path: Path) -> tuple[str, ...]:
+    """Checksums of a network and of the metadata beside it, as far as these are there."""
+    return tuple(file_sha256(one) for one in (path, path.with_suffix(".toml")) if one.is_file())
 
 
 class _Sliding:

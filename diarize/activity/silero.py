@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from diarize.activity.counts import STEP
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
 from diarize.activity.regions import clip_regions, close_gaps, require_bounds, runs, without_short
 from diarize.audio import SAMPLE_RATE
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
 
 
-STEP = "activity"  # the name under which progress is told
 CONTEXT = 64  # samples of the chunk before that the network sees
 CHUNK_SECONDS = CHUNK / SAMPLE_RATE
 # The probability of a chunk follows the sound: ends of speech are found 70 ms late on the median,

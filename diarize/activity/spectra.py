@@ -69,7 +69,5 @@ def _harmonics(samples: Float32[np.ndarray, "samples"]) -> Float32[np.ndarray, "
 @cache
 def _window() -> Float32[np.ndarray, "1024"]:
     """The Hann window, `GAIN` included."""
-    from scipy.signal.windows import hann
-
-    window: np.ndarray = (GAIN * hann(NARROW, sym=False)).astype(np.float32)
+    window: np.ndarray = (GAIN * np.hanning(NARROW + 1)[:-1]).astype(np.float32)  # periodic
     return window

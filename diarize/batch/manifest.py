@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from diarize.storage.files import file_sha256
 
 NAME = ".diarize-manifest.jsonl"
 
@@ -71,14 +72,6 @@ class Manifest:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-
-
-def file_sha256(path: str | os.PathLike[str]) -> str:
-    """Name a file by its content; "" where there is no such file, or none that stays."""
-    if not os.path.isfile(path):
-        return ""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job, name_of, open_recordings
-from diarize.batch.manifest import Fingerprint, file_sha256
+from diarize.batch.manifest import Fingerprint
 from diarize.batch.results import Result
 from diarize.batch.targets import Targets
 from diarize.errors import InputError, explain, one_line
+from diarize.storage.files import file_sha256
 from diarize.storage.version import __version__
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ class Work:
                 if one.init and one.name not in {"activity", "model", "device", "cache"}
             },
             "device": pick_device(diarizer.device),
-            "activity": getattr(activity, "identity", None) or getattr(activity, "__name__", ""),
+            "activity": _named(activity),
             "voices": NetworkActivity().identity if diarizer.counts else None,
             "told": [{} if turns is None else _said(turns, job) for turns in told],
             "known": None if self.known is None else _voices(self.known),
@@ -278,6 +279,15 @@ class Work:
         }
         text = json.dumps(asked, sort_keys=True, default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _named(activity: Any) -> Any:
+    """What says where there is speech: all that it depends on, a function's name, or regions."""
+    import numpy as np
+
+    if activity is None or callable(activity):
+        return getattr(activity, "identity", None) or getattr(activity, "__name__", "")
+    return np.asarray(activity).tolist()
 
 
 def _said(turns: Turns, job: Job) -> dict[str, list[tuple[float, float, str]]]:

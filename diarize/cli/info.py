@@ -72,8 +72,9 @@ def collect(cache: Path | None) -> dict[str, Any]:
     """All that the command prints, by name."""
     import torch
 
-    from diarize.embedding.weights import SUFFIX, sha256
+    from diarize.embedding.weights import SUFFIX
     from diarize.storage.cache import Cache
+    from diarize.storage.files import file_sha256
     from diarize.storage.weights import models_folder
 
     devices = ["cpu"]
@@ -93,7 +94,7 @@ def collect(cache: Path | None) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "processors": os.cpu_count(),
         "models": [
-            {"name": path.stem, "bytes": path.stat().st_size, "sha256": sha256(path)}
+            {"name": path.stem, "bytes": path.stat().st_size, "sha256": file_sha256(path)}
             for path in sorted(models_folder().glob(f"*{SUFFIX}"))
         ],
         "cache": kept,

@@ -11,8 +11,9 @@ from diarize.activity.segmentation import Segmentation
 from diarize.embedding.encoders import foreign_files, load_encoder
 from diarize.embedding.fitted import KEY, header_of
 from diarize.embedding.foreign import ForeignEncoder
-from diarize.embedding.weights import CONFIG, find_model, load_model, sha256
+from diarize.embedding.weights import CONFIG, find_model, load_model
 from diarize.errors import InputError
+from diarize.storage.files import file_sha256
 from diarize.storage.onnx_network import SUFFIX, OnnxNetwork
 
 CLASSES = "num_classes"  # key of metadata that segmentations have
@@ -29,7 +30,7 @@ def about(name: str) -> dict[str, Any]:
     """
     path = find_model(name)
     what = _network(path) if path.suffix.lower() == SUFFIX else _weights(path)
-    return {"file": str(path), **what, "bytes": path.stat().st_size, "sha256": sha256(path)}
+    return {"file": str(path), **what, "bytes": path.stat().st_size, "sha256": file_sha256(path)}
 
 
 def _weights(path: Path) -> dict[str, Any]:

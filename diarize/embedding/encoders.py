@@ -14,8 +14,9 @@ from pathlib import Path
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.embedding.fitted import KEY, header_of, load_fitted
 from diarize.embedding.foreign import ForeignEncoder
-from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model, sha256
+from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model
 from diarize.errors import InputError
+from diarize.storage.files import file_sha256
 from diarize.storage.onnx_network import SUFFIX, require_onnx
 
 
@@ -67,7 +68,7 @@ def load_encoder(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Speak
         )
         return encoder
     fitted = load_fitted(composition)
-    if fitted.sha256 != sha256(network):
+    if fitted.sha256 != file_sha256(network):
         raise InputError(f"{composition}: g for another network than {network.name} beside it")
     return ForeignEncoder(network, fitted, device)
 
@@ -80,9 +81,9 @@ def identity(name: str | Path) -> str:
     """
     files = foreign_files(name)
     if files is None:
-        return sha256(find_model(name))
+        return file_sha256(find_model(name))
     network, composition = files
     require_onnx(network)
     told = network.with_suffix(".toml")
     parts = [network, *([told] if told.is_file() else []), *([composition] if composition else [])]
-    return hashlib.sha256("".join(sha256(part) for part in parts).encode()).hexdigest()
+    return hashlib.sha256("".join(file_sha256(part) for part in parts).encode()).hexdigest()

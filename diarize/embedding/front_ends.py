@@ -114,9 +114,7 @@ NORMALISATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @cache
 def _nemo_window() -> Float32[np.ndarray, "512"]:
-    from scipy.signal.windows import hann
-
-    return np.pad(hann(FRAME, sym=True), (N_FFT - FRAME) // 2).astype(np.float32)
+    return np.pad(np.hanning(FRAME), (N_FFT - FRAME) // 2).astype(np.float32)
 
 
 @cache

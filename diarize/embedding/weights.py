@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -54,12 +53,6 @@ def pick_device(wanted: str) -> str:
     if wanted == "cuda" and not there:
         raise InputError("device cuda: there is none that torch can use")
     return "cuda" if there and wanted != "cpu" else "cpu"
-
-
-def sha256(path: Path) -> str:
-    """Name a weights file by its content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save_model(model: CompositionalEmbedding, path: Path, small: bool = False) -> None:

@@ -11,10 +11,9 @@ import torch
 from trials import mix, pooled_voices
 
 from diarize.embedding import find_model, load_model
-from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.features import mfcc
-from diarize.storage.files import atomic_output
+from diarize.storage.files import atomic_output, file_sha256
 
 BATCH = 256
 
@@ -28,7 +27,7 @@ def main() -> None:
     parser.add_argument("--pool", required=True, nargs="+")
     parser.add_argument("--model", required=True)
     a = parser.parse_args()
-    model, digest = load_model(a.model), sha256(find_model(a.model))
+    model, digest = load_model(a.model), file_sha256(find_model(a.model))
     voices = pooled_voices(a.speech, a.split, a.pool)
     numbers = {speaker: number for number, speaker in enumerate(voices.speakers.tolist())}
     for plan_path in sorted(a.trials.glob("*/*.json")):

@@ -159,6 +159,22 @@ def test_weights_come_back(counter: VoiceCounter, tmp_path: Path) -> None:
     assert again.config == counter.config and not again.training
     for name, value in counter.state_dict().items():
         assert torch.equal(again.state_dict()[name], value)
+    assert load_counter(path) is again
+
+
+def test_weights_that_are_overwritten_are_loaded_anew(
+    counter: VoiceCounter, tmp_path: Path
+) -> None:
+    path = tmp_path / "small.safetensors"
+    save_counter(counter, path)
+    before = load_counter(path)
+    torch.manual_seed(1)
+    save_counter(VoiceCounter(counter.config), path)
+    after = load_counter(path)
+    assert any(
+        not torch.equal(after.state_dict()[name], value)
+        for name, value in before.state_dict().items()
+    )
 
 
 def test_weights_that_cannot_be_used_are_told_in_a_line(
@@ -181,7 +197,6 @@ def test_weights_that_cannot_be_used_are_told_in_a_line(
     }
     for bad, reason in damaged.items():
         path.write_bytes(bad)
-        load_counter.cache_clear()
         with pytest.raises(InputError, match=reason) as refused:
             NetworkActivity(model=path)(open_recording((np.zeros(1000), SAMPLE_RATE)))
         assert "\n" not in str(refused.value) and str(path) in str(refused.value)

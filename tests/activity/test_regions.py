@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from diarize.activity import NetworkActivity, SileroActivity, clip_regions, whole
-from diarize.activity.regions import close_gaps, runs, with_hysteresis
+from diarize.activity.regions import close_gaps, disjoint_regions, runs, with_hysteresis
 from diarize.activity.segmentation import SegmentationActivity
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError
@@ -38,6 +38,25 @@ def test_the_whole_recording() -> None:
 def test_clipping(start: float, end: float, expected: list[list[float]]) -> None:
     assert clip_regions(regions((1, 2), (3, 5)), start, end).tolist() == expected
     assert clip_regions(regions(), start, end).shape == (0, 2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8))
+def test_regions_in_any_order_become_disjoint(given_regions: list[tuple[int, int]]) -> None:
+    pairs = regions(*((begin, begin + length) for begin, length in given_regions))
+    found = disjoint_regions(pairs)
+    assert (found[1:, 0] >= found[:-1, 1]).all()
+    halves = np.arange(0.25, 30)
+    covered = ((halves >= pairs[:, :1]) & (halves < pairs[:, 1:])).any(axis=0)
+    assert (((halves >= found[:, :1]) & (halves < found[:, 1:])).sum(axis=0) == covered).all()
+    assert np.array_equal(disjoint_regions(found), found)
+
+
+def test_regions_that_touch_stay_apart_and_others_are_refused() -> None:
+    assert disjoint_regions([[2, 3], [1, 2]]).tolist() == [[1.0, 2.0], [2.0, 3.0]]
+    assert disjoint_regions([]).shape == (0, 2)
+    for wrong in ([[2.0, 1.0]], [[0.0, np.nan]], [1.0, 2.0], [[1.0, 2.0, 3.0]]):
+        with pytest.raises(InputError, match="pairs of seconds"):
+            disjoint_regions(wrong)
 
 
 @pytest.mark.parametrize("kind", [NetworkActivity, SegmentationActivity, SileroActivity])

@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 import soundfile as sf
+from scipy.signal import lfilter
 
 from diarize import Diarizer, StreamingDiarizer
 from diarize.activity import NetworkActivity
-from diarize.activity.rejection import LEAST, SUREST, LiveRejection, reject_non_voices
+from diarize.activity.rejection import (
+    LEAST,
+    SUREST,
+    LiveRejection,
+    _leaking,
+    reject_non_voices,
+)
 from diarize.audio import SAMPLE_RATE, open_recording
 
 SECONDS = 20
@@ -69,6 +76,14 @@ class TestRejectNonVoices:
         found = reject_non_voices(counts_of(np.full(150, 0.6)), voiced)
         assert 10 < (mean < LEAST).sum() < 140
         np.testing.assert_array_equal(found[:, 0] == 1, mean < LEAST)
+
+    def test_sums_of_an_hour_are_those_of_a_recursion(self) -> None:
+        values = np.random.default_rng(0).normal(size=(2, 10_000))
+        kept, before = np.exp(-0.02 / 10.0), np.array([2.0, -1.0])
+        sums, last = _leaking(values, before)
+        expected, _ = lfilter([1.0], [1.0, -kept], values, zi=kept * before[:, None])
+        np.testing.assert_allclose(sums, expected, atol=1e-9)
+        np.testing.assert_allclose(last, expected[:, -1], atol=1e-9)
 
 
 class TestLiveRejection:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diarize.batch.manifest import NAME, Fingerprint, Manifest, file_sha256
+from diarize.batch.manifest import NAME, Fingerprint, Manifest
 
 PRINT = Fingerprint("a" * 64, "b" * 64, "c" * 64, "1.0")
 
@@ -83,9 +83,3 @@ def test_a_name_of_any_bytes(tmp_path: Path) -> None:
     name = b"caf\xe9".decode("utf-8", "surrogateescape")
     Manifest(tmp_path).add(name, PRINT, [])
     assert Manifest(tmp_path).holds(name, PRINT)
-
-
-def test_a_file_by_its_content(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"abc")
-    assert file_sha256(tmp_path / "x") == hashlib.sha256(b"abc").hexdigest()
-    assert file_sha256(tmp_path / "none") == file_sha256(tmp_path) == ""

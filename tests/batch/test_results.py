@@ -10,9 +10,9 @@ from pyannote.core import Annotation, Segment
 from diarize.audio import open_recording
 from diarize.batch.jobs import Job
 from diarize.batch.results import Result, write_voices
-from diarize.embedding.weights import sha256
 from diarize.formats.speakers import read_speakers
 from diarize.pipeline import Diarizer
+from diarize.storage.files import file_sha256
 from diarize.timeline import Diarization
 from diarize.voices.vectors import Voiceprints
 
@@ -44,7 +44,7 @@ def test_one_file_for_all_recordings(tiny_weights: Path, tmp_path: Path) -> None
     assert speakers.seconds.tolist() == [2.0, 2.0, 2.0]
     assert speakers.linked
     assert speakers.voices.model == str(tiny_weights)
-    assert speakers.voices.model_sha256 == sha256(tiny_weights)
+    assert speakers.voices.model_sha256 == file_sha256(tiny_weights)
     np.testing.assert_array_equal(speakers.voices.embeddings, np.eye(3)[[0, 1, 0]])
 
 

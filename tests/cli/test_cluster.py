@@ -50,13 +50,13 @@ def test_the_model_that_the_file_names(cli: Cli, tmp_path: Path) -> None:
     import torch
 
     from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
-    from diarize.embedding.weights import sha256
+    from diarize.storage.files import file_sha256
 
     torch.manual_seed(0)
     weights, table = tmp_path / "tiny.safetensors", tmp_path / "x.npz"
     save_model(CompositionalEmbedding(EmbeddingConfig(dim=2, hidden=2)), weights)
     unit = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
-    known = {"model": str(weights), "model_sha256": sha256(weights)}
+    known = {"model": str(weights), "model_sha256": file_sha256(weights)}
     command = ["cluster", str(table), "--num-speakers", "2", "-p", "n_restarts=8", "--out", "-"]
 
     np.savez(table, embeddings=unit, **known)  # g of a model that was not trained is the mean

@@ -14,7 +14,7 @@ import diarize.training.composition
 from diarize.embedding import Knowledge
 from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
 from diarize.embedding.model import Composition
-from diarize.embedding.weights import sha256
+from diarize.storage.files import file_sha256
 from diarize.training.composition import CompositionRecipe
 from diarize.training.development import SetAccuracy
 from diarize.training.episodes import EpisodeConfig
@@ -27,7 +27,7 @@ Cli = Callable[..., Any]
 
 def g_for(path: Path) -> Fitted:
     place = Place(np.full(DIM, 0.2, np.float32), np.eye(DIM, dtype=np.float32))
-    return Fitted(path.name, sha256(path), place, Composition(DIM), Knowledge())
+    return Fitted(path.name, file_sha256(path), place, Composition(DIM), Knowledge())
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_ears_of_others(cli: Cli, ears: Path, talk: Path, tmp_path: Path) -> Non
 def test_info_says_what_a_file_is(cli: Cli, encoder: Path, ears: Path, tmp_path: Path) -> None:
     told = json.loads(cli("info", encoder, "--json").out)
     assert told["kind"] == "speaker encoder: --model" and told["framework"] == "samples"
-    assert told["dimensions"] == DIM and told["sha256"] == sha256(encoder)
+    assert told["dimensions"] == DIM and told["sha256"] == file_sha256(encoder)
     assert told["license"] == "none" and told["g"] == str(encoder.with_suffix(".safetensors"))
     told = json.loads(cli("info", ears, "--json").out)
     assert told["kind"] == "segmentation: --vad" and told["window"] == "10 s"

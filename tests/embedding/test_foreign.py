@@ -15,9 +15,9 @@ from diarize.embedding.encoders import identity
 from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
 from diarize.embedding.foreign import NOTHING_KNOWN, ForeignEncoder
 from diarize.embedding.model import Composition
-from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
+from diarize.storage.files import file_sha256
 
 from ..networks import BANDS, DIM, NEMO, SAMPLES, SPEAKER_3D, TITANET, WESPEAKER, write
 
@@ -49,7 +49,7 @@ def fitted_to(network: Path, dim: int = DIM, to: int = 8) -> Fitted:
     knowledge = Knowledge(
         step=0.4, scatter=Scatter(variance=0.3, dimension=5), likeness=Likeness(cosine=9.0)
     )
-    return Fitted(network.name, sha256(network), place, Composition(to), knowledge)
+    return Fitted(network.name, file_sha256(network), place, Composition(to), knowledge)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,7 +182,7 @@ def test_g_beside_the_network_is_found_by_either_name(network: Path, sound: np.n
     beside.unlink()
     assert identity(network) != with_g
     (network.with_suffix(".toml")).write_text("sample_rate = 16000\n")
-    assert len({identity(network), with_g, sha256(network)}) == 3
+    assert len({identity(network), with_g, file_sha256(network)}) == 3
 
 
 def test_g_of_another_network_is_refused(network: Path, tmp_path: Path) -> None:

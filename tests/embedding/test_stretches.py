@@ -15,9 +15,10 @@ from diarize.embedding.stretches import (
     read_stretches,
     write_vectors,
 )
-from diarize.embedding.weights import load_model, sha256
+from diarize.embedding.weights import load_model
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
+from diarize.storage.files import file_sha256
 
 
 def test_a_list(tmp_path: Path) -> None:
@@ -86,4 +87,4 @@ def test_a_written_table(tiny_weights: Path, tmp_path: Path) -> None:
     assert content["start"].tolist() == [0.0, 0.5]
     np.testing.assert_array_equal(content["end"], [np.nan, 2.0])
     assert content["model"] == str(tiny_weights)
-    assert content["model_sha256"] == sha256(tiny_weights)
+    assert content["model_sha256"] == file_sha256(tiny_weights)

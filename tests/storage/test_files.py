@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import sys
@@ -17,6 +18,7 @@ from diarize.errors import InputError
 from diarize.storage.files import (
     atomic_output,
     file_name,
+    file_sha256,
     require_folder,
     require_writable,
     write_npz,
@@ -229,3 +231,9 @@ def test_a_folder_may_hold_anything(tmp_path: Path) -> None:
     (tmp_path / ".diarize").mkdir()
     require_folder(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [".diarize"]
+
+
+def test_a_file_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    assert file_sha256(tmp_path / "x") == hashlib.sha256(b"abc").hexdigest()
+    assert file_sha256(tmp_path / "none") == file_sha256(tmp_path) == ""

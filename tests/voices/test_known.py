@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from diarize.activity import whole
-from diarize.embedding.weights import sha256
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings
 from diarize.formats.speakers import Speakers, write_speakers
 from diarize.pipeline import Diarizer
+from diarize.storage.files import file_sha256
 from diarize.voices.known import learn_known, parse_known, read_known
 
 
@@ -81,7 +81,7 @@ def test_voices_that_cannot_be_used(tmp_path: Path) -> None:
 
 def test_clips_and_files_together(tiny_weights: Path, talk: Path, tmp_path: Path) -> None:
     diarizer = Diarizer(model=tiny_weights, device="cpu")
-    own = sha256(tiny_weights)
+    own = file_sha256(tiny_weights)
     first = write(tmp_path / "x=1.npz", "anna", "SPEAKER_03", model=own)
     second = write(tmp_path / "y.npz", "carl", model=own)
     values = [str(first), f"ben={talk}", str(second), str(first)]
