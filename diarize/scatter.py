@@ -90,7 +90,7 @@ class Scatter:
 
     def denser(self, times: float) -> Scatter:
         """As it is of windows of which so many times as many lie in the same time; or fewer."""
-        most = None if self.most_rows is None else round(self.most_rows * times)
+        most = None if self.most_rows is None else max(1, round(self.most_rows * times))
         rows = max(1.0, self.rows_per_observation * times)
         return replace(self, rows_per_observation=rows, most_rows=most)
 

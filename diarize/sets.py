@@ -76,6 +76,9 @@ class SpeakerSets:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("speaker sets cannot be changed; make new ones")
 
+    def __reduce__(self) -> tuple[type[SpeakerSets], tuple[np.ndarray]]:
+        return SpeakerSets, (self.membership,)  # numpy would give back an array that can change
+
     def __len__(self) -> int:
         return len(self.membership)
 

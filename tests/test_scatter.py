@@ -55,6 +55,7 @@ def test_windows_that_lie_far_apart_say_no_more_than_one_that_stands_alone() -> 
     known = Scatter(0.4, 3.0, rows_per_observation=3.0, most_rows=400)
     assert known.denser(0.5).rows_per_observation == 1.5 and known.denser(0.5).most_rows == 200
     assert known.denser(0.25).rows_per_observation == 1.0
+    assert known.denser(0.0001).most_rows == 1
 
 
 def test_in_a_narrow_band_nearer_centroids_are_two_voices() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,6 +30,10 @@ def test_the_membership_is_a_private_read_only_copy():
         sets.membership[0, 0] = True
     with pytest.raises(AttributeError):
         sets.membership = source
+    for again in (pickle.loads(pickle.dumps(sets)), copy.deepcopy(sets)):
+        assert again == sets
+        with pytest.raises(ValueError):
+            again.membership[0, 0] = True
 
 
 def test_zeros_and_ones_are_truth_values_and_nothing_else_is():

@@ -53,9 +53,9 @@ class AP(SampledClusterer):
     finds_overlap = False
     composes = False
 
-    # The paper tries -1 to -7; what is best depends on how far the unit vectors scatter.
     negative = ("preference",)
 
+    # The paper tries -1 to -7; what is best depends on how far the unit vectors scatter.
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "preference": (None, -0.5, *(-1.0 * n for n in (1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 24)))
     }
@@ -116,7 +116,7 @@ class AP(SampledClusterer):
         if k in (1, len(rows)):
             return exemplars, None
         _, next_saved = grow(distances, exemplars, k + 1)
-        preference = -float(np.sqrt(saved * next_saved))
+        preference = -float(np.sqrt(saved) * np.sqrt(next_saved))
         return exemplars, preference or None  # rows that coincide save nothing
 
     def _propagate(

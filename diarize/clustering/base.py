@@ -20,7 +20,14 @@ from diarize.clustering.checks import (
     check_rows,
     check_scatter,
 )
-from diarize.clustering.composition import Compose, compose_sets, count_sets, most_speakers
+from diarize.clustering.composition import (
+    MOST_COMPOSITIONS,
+    Compose,
+    compose_sets,
+    count_compositions,
+    count_sets,
+    most_speakers,
+)
 from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import nearest_cosine
 from diarize.clustering.known import known_of
@@ -56,7 +63,7 @@ class SpeakerBounds:
         n_rows: int,
         max_set_size: int = 1,
     ) -> SpeakerBounds:
-        """Bounds for n rows; the upper one is such that there are at most `MOST_SETS` sets.
+        """Bounds for n rows; the upper one is such that all sets can be looked at.
 
         Raises:
             ValueError: a number is not a positive integer, they contradict each other, more
@@ -83,6 +90,12 @@ class SpeakerBounds:
                 raise ValueError(
                     f"{low} speakers have {many} sets of up to {max_set_size}, more than the "
                     f"{MOST_SETS} that can be looked at: lower max_set_size"
+                )
+            if (n_ways := count_compositions(low, max_set_size)) > MOST_COMPOSITIONS:
+                raise ValueError(
+                    f"sets of up to {max_set_size} of {low} speakers are composed in {n_ways} "
+                    f"ways, more than the {MOST_COMPOSITIONS} that can be looked at: lower "
+                    "max_set_size"
                 )
             high = most_speakers(high, max_set_size, MOST_SETS)
         return cls(low, min(high, n_rows))
@@ -233,7 +246,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         places = speakers.places(sets)
         ids = nearest_centers(rows, places, getattr(self, "set_penalty", 0.0) * (sets.sizes - 1.0))
         for alone in np.flatnonzero(~sets.membership[ids].any(axis=0)):  # these are the first sets
-            ids[squared_distances(rows, places[[alone]]).argmin()] = alone
+            held = sets.membership[ids]  # (n, k)
+            needed = held[:, held.sum(axis=0) == 1].any(axis=1)  # the only row of somebody
+            gaps = squared_distances(rows, places[[alone]])[:, 0]
+            ids[np.where(needed, np.inf, gaps).argmin()] = alone
         again._answer(sets[ids], centroids)
         return again
 

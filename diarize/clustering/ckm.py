@@ -218,7 +218,8 @@ class CKM(SampledClusterer):
         plausible: Plausible,
     ) -> Alternation:
         """The one of these restarts that costs least, others being given up on the way."""
-        at_once = max(1, RUN_VALUES // (len(offsets) * rows.shape[1]))
+        vectors = max(len(offsets), count_compositions(initial.shape[1], self.max_set_size))
+        at_once = max(1, RUN_VALUES // (vectors * rows.shape[1]))
         finished = []
         for first in range(0, len(initial), at_once):
             run = Alternation(rows, composer, offsets, initial[first : first + at_once], plausible)

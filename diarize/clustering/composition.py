@@ -41,6 +41,9 @@ class Hadamard(Protocol):
         """W1 and W2, in float64."""
 
 
+MOST_COMPOSITIONS = 200_000
+"""Most vectors that one composition of all sets may make: each takes as much as a centroid."""
+
 STEP64 = 1e-6
 """Step of finite differences through a g that answers in float64, relative to the values."""
 
@@ -70,9 +73,12 @@ def count_compositions(n_speakers: int, max_set_size: int) -> int:
 
 
 def most_speakers(high: int, max_set_size: int, most_sets: int) -> int:
-    """The largest number of speakers, 1 to `high`, with at most `most_sets` sets."""
+    """The largest number of speakers, 1 to `high`, with so few sets that they can be composed."""
     k = max(min(high, most_sets), 1)
-    while k > 1 and count_sets(k, max_set_size, most_sets) > most_sets:
+    while k > 1 and (
+        count_sets(k, max_set_size, most_sets) > most_sets
+        or count_compositions(k, max_set_size) > MOST_COMPOSITIONS
+    ):
         k -= 1
     return k
 

@@ -31,8 +31,7 @@ class Mixture:
 class SoftClusterer(Clusterer):
     """A clustering that thresholds memberships: a row holds whom it belongs to enough.
 
-    Subclasses implement `_mix`, and have the options those that are
-    declared here.
+    Subclasses implement `_mix`, and have the options that are declared here.
     """
 
     composes = False

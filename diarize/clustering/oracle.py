@@ -44,14 +44,17 @@ class Oracle(Clusterer):
 
 
 def _truth(y: Any) -> SpeakerSets:
-    """Sets, lists of the speakers of each row, or a boolean array that says who is in each row."""
+    """Sets, lists of the speakers of each row, or an array of booleans, or of zeros and ones."""
     if isinstance(y, SpeakerSets):
         return y
     if isinstance(y, np.ndarray) and y.dtype != object:
         if y.ndim != 2:
             raise ValueError("y must be the set of speakers of each row, not one number of each")
-        return SpeakerSets(y) if y.dtype == bool else SpeakerSets.from_lists(y.astype(int).tolist())
-    return SpeakerSets.from_lists(y)
+        return SpeakerSets(y)
+    rows = [list(row) for row in y]
+    if any(isinstance(one, bool | np.bool_) for row in rows for one in row):
+        return SpeakerSets(rows)
+    return SpeakerSets.from_lists(rows)
 
 
 def _single_means(rows: Rows, truth: SpeakerSets) -> Float64[np.ndarray, "k p"]:

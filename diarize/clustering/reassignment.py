@@ -140,7 +140,8 @@ def likeliest(criterion: Criterion, tried: Iterable[Tried]) -> Tried | None:
 
 def most_base_clusters(max_set_size: int, bounds: SpeakerBounds) -> int:
     """Most base clusters to look at: so many that their sets can be looked at."""
-    return max(most_speakers(MAX_BASE_CLUSTERS, max_set_size, MOST_SETS), bounds.low)
+    wanted = max(MAX_BASE_CLUSTERS, bounds.high)
+    return max(most_speakers(wanted, max_set_size, MOST_SETS), bounds.low)
 
 
 def composition_distances(

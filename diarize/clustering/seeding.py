@@ -1,4 +1,4 @@
-"""First centroids for the restarts of compositional k-means."""
+"""First centroids for the restarts of compositional k-means and of fuzzy c-means."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from diarize.sets import squared_distances
 
 SPREAD_ROWS = 2000
 """Rows among which spread centroids are looked for; a sample of this size will do."""
+
+MOST_VALUES = 2**26
+"""Values of compositions, of all restarts that are looked at at once (512 MB)."""
 
 
 def random_rows(
@@ -51,8 +54,12 @@ def spread_rows(
             taken[np.arange(n_restarts), row] = True
         if speaker < k - 1:
             new = latest == speaker
-            distances = squared_distances(pool, composer.only(new)(chosen))
-            nearest = np.minimum(nearest, (distances + offsets[new]).min(axis=2))
+            part = composer.only(new)
+            at_once = max(1, MOST_VALUES // (max(part.chains, size) * pool.shape[1]))
+            for begin in range(0, n_restarts, at_once):
+                run = slice(begin, begin + at_once)
+                distances = squared_distances(pool, part(chosen[run])) + offsets[new]
+                nearest[run] = np.minimum(nearest[run], distances.min(axis=2))
     return chosen
 
 

@@ -51,8 +51,9 @@ def perturbed_connectivity(
     generator: torch.Generator,
 ) -> Float[Tensor, "n n"]:
     """How often two points share one of k trees under noise, M*_{k, eps} (definition 6)."""
-    noisy = similarity + epsilon * symmetric_noise(similarity, samples, generator)
-    return spanning_forest((noisy + noisy.mT) / 2, k).connectivity.to(similarity.dtype).mean(dim=0)
+    symmetric = (similarity + similarity.mT) / 2
+    noisy = symmetric + epsilon * symmetric_noise(symmetric, samples, generator)
+    return spanning_forest(noisy, k).connectivity.to(similarity.dtype).mean(dim=0)
 
 
 def symmetric_noise(

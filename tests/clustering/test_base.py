@@ -28,7 +28,8 @@ def test_bounds(number, least, most, rows, expected):
 
 def test_sets_that_are_too_many_are_not_looked_for():
     assert SpeakerBounds.resolve(None, None, None, 100, 3).high == 20
-    assert SpeakerBounds.resolve(None, None, None, 100, 6).high == 13
+    assert SpeakerBounds.resolve(None, None, None, 100, 5).high == 15
+    assert SpeakerBounds.resolve(None, None, None, 100, 6).high == 11  # composed in 198 550 ways
     assert SpeakerBounds.resolve(None, None, 500, 1000, 2).high == 99
     with pytest.raises(ValueError, match="20 speakers have 60459 sets of up to 6, more than") as e:
         SpeakerBounds.resolve(20, None, None, 100, 6)
@@ -36,7 +37,9 @@ def test_sets_that_are_too_many_are_not_looked_for():
     for huge in (3000, 10**12):
         with pytest.raises(ValueError, match=rf"^{huge} speakers have over a billion sets"):
             SpeakerBounds.resolve(huge, None, None, 0, huge)
-    assert SpeakerBounds.resolve(None, None, 10**12, 1000, 10**12).high == 12
+    assert SpeakerBounds.resolve(None, None, 10**12, 1000, 10**12).high == 8
+    with pytest.raises(ValueError, match="of 12 speakers are composed in 651030678 ways, more"):
+        SpeakerBounds.resolve(12, None, None, 60, 12)
 
 
 def test_rows_whose_squares_leave_the_range_of_float32_are_widened():

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from diarize.clustering.composition import (
+    MOST_COMPOSITIONS,
     PLAIN,
     compose_sets,
+    count_compositions,
     examine,
     most_speakers,
 )
@@ -149,3 +151,8 @@ def test_a_g_that_does_not_fit_is_refused_in_one_line(g, reason):
 @pytest.mark.parametrize(("high", "d", "expected"), [(30, 2, 9), (5, 2, 5), (30, 3, 6), (0, 2, 1)])
 def test_as_many_speakers_as_have_few_sets(high, d, expected):
     assert most_speakers(high, d, 50) == expected
+
+
+def test_large_sets_are_composed_in_so_many_ways_that_these_count():
+    assert most_speakers(30, 12, 5000) == 8
+    assert count_compositions(8, 12) <= MOST_COMPOSITIONS < count_compositions(9, 12)

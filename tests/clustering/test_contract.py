@@ -85,6 +85,17 @@ def test_who_is_nowhere_nearest_holds_a_row_all_the_same(name, make_world):
     model = fit(build(name, n_speakers=3, max_set_size=1), world.rows, world.truth)
     far = unit(-world.rows.mean(axis=0))
     assert model.moved_to(world.rows, np.stack([*model.centroids_, far])).n_speakers_ == 4
+    two = np.stack([*model.centroids_, far, far])
+    assert model.moved_to(world.rows, two).n_speakers_ == 5
+
+
+@backends
+def test_nobody_takes_the_only_row_of_another(name, make_world):
+    world = make_world(share=0.0)
+    model = fit(build(name, n_speakers=3, max_set_size=1), world.rows, world.truth)
+    rows = unit(np.array([[1.0, 0.0, 0.0], *([[0.0, 1.0, 0.0]] * 5)]))
+    near = unit(np.array([[1.0, 0.0, 0.0], [1.0, 0.01, 0.0], [0.0, 1.0, 0.0]]))
+    assert model.moved_to(rows, near).n_speakers_ == 3
 
 
 @backends

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN, KMeans
 
+from diarize.clustering import make
 from diarize.clustering.base import SpeakerBounds
 from diarize.clustering.composition import compose_sets
 from diarize.clustering.gcr import GCR
@@ -273,3 +274,12 @@ def test_elimination_finds_the_speakers_among_all_their_mixtures():
     moved, levels = elimination(sets, distances)
     assert set(moved[:6]) == set(range(4, 10))
     assert levels[5] < 0.2 < levels[6]
+
+
+@pytest.mark.parametrize("name", ["ca", "forest", "gcr"])
+def test_more_speakers_than_usual_are_found_where_so_many_may_be(name):
+    generator = np.random.default_rng(0)
+    rows = np.repeat(30 * generator.normal(size=(34, 8)), 6, axis=0)
+    rows += 0.1 * generator.normal(size=rows.shape)
+    model = make(name, max_set_size=1, max_speakers=50, random_state=0)
+    assert model.fit(rows).n_speakers_ == 34

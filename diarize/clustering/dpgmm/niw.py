@@ -11,6 +11,7 @@ that of (22), and (22) and (23) have a stray m.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,9 @@ class NIW:
         """Ln f_x(x; lambda) of each cluster's rows, equation 24 in its usual form."""
         after = self.posterior(seen)
         constant = -seen.counts * self.dimension / 2 * LOG_PI
-        return np.asarray(constant + self._log_partition() - after._log_partition())
+        return np.asarray(constant + self._log_partition - after._log_partition)
 
+    @cached_property  # a prior is asked again with every sweep
     def _log_partition(self) -> Any:
         """nu/2 ln|psi| + D/2 ln kappa - ln Gamma_D(nu/2)."""
         from scipy.special import gammaln, multigammaln

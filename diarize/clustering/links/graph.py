@@ -1,6 +1,7 @@
 """Subclusters, the edges between near ones, and clusters: the connected components (Links, 3.2).
 
-A graph remembers sums of vectors, never a vector: its size depends on the number of subclusters.
+A graph remembers sums of vectors, never a vector: its size depends on the number of subclusters,
+and by an integer each on how many of them and of clusters there have ever been.
 Subclusters live in slots of growing arrays; a slot keeps its number for as long as its subcluster
 lives, and is used again afterwards. To the outside a subcluster is its serial number and a cluster
 its id; neither is ever used twice.
