@@ -26,7 +26,7 @@ from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
 from diarize.timeline.naming import named_after
-from diarize.timeline.recount import nobody_else, recounted
+from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints
@@ -200,8 +200,7 @@ class Diarizer:
         embedded = self.embed(recording, hook, told=told, look=look)
         if hook:
             hook("clustering", 0, 1)
-        estimator, found, too_short = self.cluster(embedded, reference)
-        notes = list(too_short)
+        estimator, found, notes = self.cluster(embedded, reference)
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
         if known is not None and known.names:
@@ -218,8 +217,8 @@ class Diarizer:
             hook("clustering", 1, 1)
         if not len(found.trellis.cells):
             notes.append("no speech found")
-        if self._bounds[0] and not too_short:
-            notes += nobody_else(doubted)
+        if 0 < self._bounds[0] <= len(found.names):
+            notes += duplicates_note(doubted)
         notes += notes_on(recording, embedded.speech, self._activity, self.cache, embedded.counts)
         if corrections is not None:
             notes += told.notes(corrections, annotation)
@@ -239,7 +238,7 @@ class Diarizer:
             matches=matched,
             confidence=confidence,
             number=number,
-            several=None if embedded.counts is None else embedded.counts.several(),
+            several=None if embedded.counts is None else embedded.counts.several(end),
         )
 
     def embed(
@@ -292,7 +291,7 @@ class Diarizer:
             hold = "window of speech holds" if n == 1 else "windows of speech hold"
             notes.append(f"too short for {asked} speakers: its {n} {hold} at most {n}")
         likeness = self._knowledge_for(embedded).likeness
-        estimator, found = recounted(estimator, embedded.coarse, decoded, likeness)
+        estimator, found = fit_and_prune(estimator, embedded.coarse, decoded, likeness)
         k, (least, most) = len(found.names), self._bounds
         if not notes and 0 < k < least:  # nobody else in any of the windows that are decoded
             windows = f"{len(embedded.cells)} windows of speech"
@@ -319,7 +318,8 @@ class Diarizer:
         self, found: Decoded, told: Corrections, embedded: Embedded, estimator: Any
     ) -> Decoded:
         """Cluster and decode anew what was found, such that corrections hold."""
-        speakers, names = relink(estimator, found.names, told, embedded.windows, embedded.coarse)
+        seen = embedded.windows, embedded.coarse
+        speakers, names = relink(estimator, found.names, told, *seen, self._bounds[1])
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
         return decode_corrected(found, told, *beyond, self.timeline, *self._bounds)

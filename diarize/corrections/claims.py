@@ -16,7 +16,8 @@ from diarize.timeline import Turn, regions_of
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Timeline
 
-RESOLUTION = 1e-6  # seconds; stretches that share less do not meet
+RESOLUTION = 1e-6  # seconds; a claim's times are whole numbers of it, as in RTTM
+DECIMALS = 6
 
 
 class Kind(Enum):
@@ -29,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a person says of the time from `start` to `end`, seconds.
+    """What a person says of the time from `start` to `end`, seconds, which are rounded.
 
     >>> Claim.parse(1.0, 2.5, "ONLY:anna")
     Claim(start=1.0, end=2.5, name='anna', kind=<Kind.ONLY: 'ONLY:'>)
@@ -41,6 +42,11 @@ class Claim:
     end: float
     name: str
     kind: Kind = Kind.PRESENT
+
+    def __post_init__(self) -> None:
+        # A sum like 1.1 + 2.2 must not reach beyond 3.3, where somebody else begins.
+        object.__setattr__(self, "start", round(self.start, DECIMALS))
+        object.__setattr__(self, "end", round(self.end, DECIMALS))
 
     @classmethod
     def parse(cls, start: float, end: float, label: str) -> Claim:
@@ -88,7 +94,7 @@ class Corrections:
         object.__setattr__(self, "claims", tuple(sorted(self.claims, key=_order)))
         open_claims: list[Claim] = []
         for claim in self.claims:
-            open_claims = [other for other in open_claims if other.end > claim.start + RESOLUTION]
+            open_claims = [other for other in open_claims if other.end > claim.start]
             for other in open_claims:
                 if claim.contradicts(other):
                     raise InputError(f"{other} contradicts {claim}")

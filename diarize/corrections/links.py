@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -48,8 +49,12 @@ def relink(
     corrections: Corrections,
     windows: Float64[np.ndarray, "w 2"],
     vectors: Float32[np.ndarray, "w p"],
+    most: int | None = None,
 ) -> tuple[Speakers, dict[int, str]]:
     """Cluster anew with links between corrected windows, where a clustering takes links.
+
+    Into as many speakers as before, or as many more as the corrections name, at most, if so many
+    cannot be told apart as they say.
 
     Args:
         estimator: the clustering, fitted to the vectors of the windows.
@@ -57,6 +62,7 @@ def relink(
         corrections: claims.
         windows: begin and end of each, seconds.
         vectors: of the windows.
+        most: largest number of speakers; None: any.
 
     Returns:
         The speakers, and what they are called: each as the one before with whom he shares most
@@ -67,6 +73,13 @@ def relink(
     must, cannot = window_links(corrections, windows)
     if not estimator.takes_constraints or not (len(must) or len(cannot)):
         return estimator.speakers(), dict(names)
-    again = clone(estimator).fit(vectors, must_link=must, cannot_link=cannot)
-    pairs = estimator.sets_.matched(again.sets_).items()
-    return again.speakers(), {now: names[before] for before, now in pairs if before in names}
+    k, again = estimator.n_speakers_, clone(estimator)
+    for n in range(k, min(k + len(corrections.names), most or len(vectors)) + 1):
+        again.set_params(n_speakers=n, min_speakers=None, max_speakers=None)
+        with suppress(ValueError):  # so many cannot be kept apart as the links ask for
+            again.fit(vectors, must_link=must, cannot_link=cannot)
+            pairs = estimator.sets_.matched(again.sets_).items()
+            return again.speakers(), {
+                now: names[before] for before, now in pairs if before in names
+            }
+    return estimator.speakers(), dict(names)

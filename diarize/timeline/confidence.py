@@ -63,7 +63,7 @@ def one_person(
     doubted: Doubts, doubled: float = DOUBLED, shared: float = SHARED
 ) -> Float64[np.ndarray, " k"]:
     """Share of each speaker's turns that is right, as far as his label goes."""
-    return np.asarray((1 - doubled * doubted.again) * (1 - shared * doubted.hides))
+    return np.asarray((1 - doubled * doubted.duplicate) * (1 - shared * doubted.merged))
 
 
 def speaker_posteriors(

@@ -53,7 +53,7 @@ def enrol(
     if not clips:
         return Voiceprints()
     listener = copy(diarizer)  # shares the model, once it is loaded
-    listener.activity = activity
+    listener.activity, listener.counts = activity, False  # one speaks
     listener.prepare()
     centroids, seconds, narrow = [], [], []
     for name, sources in clips.items():

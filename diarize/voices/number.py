@@ -1,9 +1,9 @@
-"""How many people there may be, given who was found: a probability for each number.
+"""How many people there may be, given the speakers that were found: a probability for each number.
 
-Two things make a number wrong. A speaker may be nobody new: the more alike his voice is to that of
-another who talks more, and the smaller his share of all that is said, the sooner. And he may stand
-for two people: the less alike some stretch is to all else that he says, the sooner. Both are asked
-of each speaker, in the words of the embedding (`Likeness`), and taken for independent. The
+Two things make a number wrong. A speaker may be a duplicate of another: the more alike their voices
+are, and the smaller the share of all that is said, the more probable. And a speaker may be two
+people merged: the less alike some stretch is to the rest, the more probable. Both are estimated for
+each speaker from the `Likeness` that comes with the embedding, and taken for independent. The
 clustering had its reasons for the number that it found, so that this is more probable than the
 doubts make it.
 """
@@ -21,21 +21,21 @@ from diarize.scatter import Likeness
 from diarize.sets import to_sphere
 from diarize.voices.vectors import Monologues, scarcity
 
-AGAIN = (-3.6, 0.56, 0.78, -4.16)
-"""Log odds that a speaker is nobody new: offset, and factors on what `speaks_for_again` tells. A
-voice that is heard for long and is divided leaves a part that is small beside all others, however
-long the recording is. Fitted to the speakers of whom `ckm` was told the true number, one and two
+DUPLICATE = (-3.6, 0.56, 0.78, -4.16)
+"""Log odds that a speaker is a duplicate: offset, and factors on `duplicate_features`. A voice that
+is heard for long and is divided leaves a part that is small beside all others, however long the
+recording is. Fitted to the speakers that `ckm` found when asked for the true number, one and two
 more, in conversations with voices of dev-a, by `recipes/conversations/number.py`."""
 
-HIDES = (3.56, -0.57, -1.22)
-"""Log odds that he stands for one more person: offset, and factors on the least log odds that a
-stretch of what he says is the person's who says the rest, and on log(seconds): the least of many is
-less. Fitted to the numbers of people in 178 such recordings, as `ckm` found them."""
+MERGED = (3.56, -0.57, -1.22)
+"""Log odds that a speaker is two people: offset, and factors on the least log odds that a stretch
+of theirs is of the person who says the rest, and on log(seconds): the least of many is less. Fitted
+to the numbers of people in 178 such recordings, as `ckm` found them."""
 
 CLUSTERED = 0.59
 """Log odds by which the number found is likelier than the doubts make it; fitted with these."""
 
-STRETCH = 2  # seconds of a speaker that are compared with all else that he says
+STRETCH = 2  # seconds of a speaker that are compared with all else of theirs
 
 SURE = 0.9
 """Probability of the numbers that are called possible, together with the one found."""
@@ -48,8 +48,8 @@ class Doubts(NamedTuple):
     """What may be wrong with k speakers that were found."""
 
     names: tuple[str, ...]
-    again: Float64[np.ndarray, " k"]  # probability of each that he is nobody new
-    hides: Float64[np.ndarray, " k"]  # probability of each that he stands for one more person
+    duplicate: Float64[np.ndarray, " k"]  # probability of each to be one of the others
+    merged: Float64[np.ndarray, " k"]  # probability of each to be two people
 
 
 NO_DOUBTS = Doubts((), np.zeros(0), np.zeros(0))
@@ -64,21 +64,21 @@ def doubts(said: Monologues, likeness: Likeness) -> Doubts:
 def doubted(
     told: Float64[np.ndarray, "k 3"],
     names: tuple[str, ...] = (),
-    again: Sequence[float] = AGAIN,
-    hides: Sequence[float] = HIDES,
+    duplicate: Sequence[float] = DUPLICATE,
+    merged: Sequence[float] = MERGED,
 ) -> Doubts:
-    """From what speaks for the doubts, as `evidence` tells it, to the doubts."""
+    """From the `evidence` to the doubts, by two logistics."""
     _, seconds, strange = told.T
-    nobody_new = again[0] + speaks_for_again(told) @ np.asarray(again[1:])
-    two = hides[0] + hides[1] * strange + hides[2] * np.log(seconds)
-    return Doubts(names, expit(nobody_new), expit(two))
+    one = duplicate[0] + duplicate_features(told) @ np.asarray(duplicate[1:])
+    two = merged[0] + merged[1] * strange + merged[2] * np.log(seconds)
+    return Doubts(names, expit(one), expit(two))
 
 
-def speaks_for_again(told: Float64[np.ndarray, "k 3"]) -> Float64[np.ndarray, "k 3"]:
-    """What tells, of each speaker, whether he is nobody new, from `evidence`.
+def duplicate_features(told: Float64[np.ndarray, "k 3"]) -> Float64[np.ndarray, "k 3"]:
+    """What tells, of each speaker, whether they are a duplicate, from `evidence`.
 
-    The largest log odds, by how alike the two voices are, that he is one of those who talk more;
-    the same where it is above 0; log of his share of what is said, in mean shares.
+    The largest log odds, by how alike the two voices are, to be one of those who talk more; the
+    same where it is above 0; log of their share of what is said, in mean shares.
     """
     alike, seconds, _ = told.T
     share = np.log(seconds / (seconds.mean() if len(seconds) else 1.0))
@@ -91,9 +91,9 @@ def evidence(
     """What speaks for the doubts; arguments as for `doubts`.
 
     Returns:
-        The speakers, who talks most first, and of each: the largest log odds that he is one of
-        those before him, -inf for the first; seconds of his speech (`Monologues.spoken`); and
-        the least log odds that a stretch of it is the person's who says the rest.
+        The speakers, who talks most first, and of each: the largest log odds to be one of those
+        before, -inf for the first; seconds of speech (`Monologues.spoken`); and the least log odds
+        that a stretch of it is of the person who says the rest.
     """
     seconds, centroids = said.spoken, said.centroids
     scarce = scarcity(seconds)
@@ -110,9 +110,9 @@ def evidence(
 def _strangest(
     vectors: Float[np.ndarray, "n p"], seconds: Float64[np.ndarray, " n"], likeness: Likeness
 ) -> float:
-    """Least log odds that a stretch of what a speaker says is the person's who says the rest."""
+    """Least log odds that a stretch of a speaker's is of the person who says the rest."""
     total = seconds.sum()
-    second = (np.cumsum(seconds) - seconds / 2).astype(np.int64)  # of his speech
+    second = (np.cumsum(seconds) - seconds / 2).astype(np.int64)  # of the speaker's speech
     starts = np.flatnonzero(np.diff(second, prepend=-1))
     sums = np.add.reduceat(vectors * seconds[:, None], starts).astype(np.float64)  # (seconds, p)
     length = min(STRETCH, len(sums) - 1)
@@ -132,8 +132,8 @@ def probabilities(
     They sum to one; a number that is next to impossible is left out. Of no speakers, it is 0. With
     0 for `clustered`, the doubts alone count.
     """
-    k = len(found.again)
-    each = _numbers(found.again, found.hides)
+    k = len(found.duplicate)
+    each = _numbers(found.duplicate, found.merged)
     each[k] *= np.exp(clustered)
     numbers = np.arange(len(each))
     told = (numbers >= min(low, k)) & (numbers <= max(high or len(each), k))
@@ -148,7 +148,7 @@ def probabilities(
 def fewer(found: Doubts) -> float:
     """How probable it is, by the doubts alone, that there are fewer people than were found."""
     each = probabilities(found, clustered=0.0)
-    return sum(probable for number, probable in each.items() if number < len(found.again))
+    return sum(probable for number, probable in each.items() if number < len(found.duplicate))
 
 
 def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
@@ -156,29 +156,29 @@ def within(found: Doubts, low: int = 1, high: int | None = None) -> Doubts:
 
     Where the doubts are sure of another number, they all are left.
     """
-    k = len(found.again)
+    k = len(found.duplicate)
     low, high = min(low, k), max(high or 2 * k, k)
 
-    def mass(again: np.ndarray, hides: np.ndarray) -> float:
-        return float(_numbers(again, hides)[low : high + 1].sum())
+    def mass(duplicate: np.ndarray, merged: np.ndarray) -> float:
+        return float(_numbers(duplicate, merged)[low : high + 1].sum())
 
-    everything = mass(found.again, found.hides)
+    everything = mass(found.duplicate, found.merged)
     if everything < np.finfo(float).tiny:
         return found
-    again, hides = found.again.copy(), found.hides.copy()
+    duplicate, merged = found.duplicate.copy(), found.merged.copy()
     for i, one in enumerate(np.eye(k, dtype=bool)):  # if that one doubt were certain
-        again[i] *= mass(np.where(one, 1.0, found.again), found.hides) / everything
-        hides[i] *= mass(found.again, np.where(one, 1.0, found.hides)) / everything
-    return Doubts(found.names, again, hides)
+        duplicate[i] *= mass(np.where(one, 1.0, found.duplicate), found.merged) / everything
+        merged[i] *= mass(found.duplicate, np.where(one, 1.0, found.merged)) / everything
+    return Doubts(found.names, duplicate, merged)
 
 
 def _numbers(
-    again: Float64[np.ndarray, " k"], hides: Float64[np.ndarray, " k"]
+    duplicate: Float64[np.ndarray, " k"], merged: Float64[np.ndarray, " k"]
 ) -> Float64[np.ndarray, " numbers"]:
     """How probable each number of people is, from 0 on."""
     each = np.ones(1)
-    for old, two in zip(again, hides, strict=True):
-        each = np.convolve(np.convolve(each, [old, 1 - old]), [1 - two, two])
+    for none, two in zip(duplicate, merged, strict=True):
+        each = np.convolve(np.convolve(each, [none, 1 - none]), [1 - two, two])
     return each
 
 

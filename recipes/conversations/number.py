@@ -52,13 +52,13 @@ from diarize.storage.cache import Cache
 from diarize.timeline.decoding import Decoded, decoder
 from diarize.voices.number import (
     CLUSTERED,
-    HIDES,
     LEAST,
+    MERGED,
     doubted,
+    duplicate_features,
     evidence,
     possible,
     probabilities,
-    speaks_for_again,
 )
 
 NOISY = 0.7  # share of conversations with noise
@@ -278,36 +278,36 @@ def _claimed(said: np.ndarray, right: np.ndarray) -> str:
 def fit(told: argparse.Namespace) -> None:
     """Print the constants of diarize/voices/number.py that suit best."""
     if told.told:
-        nobody_new(read(told.told))
+        fit_duplicates(read(told.told))
     found = [
         replace(one, evidence=np.array(one.evidence).reshape(-1, 3)) for one in read(told.files)
     ]
 
     def surprise(constants: np.ndarray) -> float:
-        *hides, clustered = constants.tolist()
+        *merged, clustered = constants.tolist()
         chances = [
-            probabilities(doubted(one.evidence, (), hides=hides), clustered=clustered).get(
+            probabilities(doubted(one.evidence, (), merged=merged), clustered=clustered).get(
                 one.true, 0.0
             )
             for one in found
         ]
         return float(-np.log(np.maximum(chances, LEAST)).mean())
 
-    best = minimize(surprise, np.array([*HIDES, CLUSTERED]), method="Nelder-Mead")
+    best = minimize(surprise, np.array([*MERGED, CLUSTERED]), method="Nelder-Mead")
     print(
         f"{len(found)} results: {np.round(best.x, 2).tolist()}, mean surprise {best.fun:.3f} nats"
     )
 
 
-def nobody_new(found: Sequence[Found]) -> None:
-    """Print the constants that tell best who is nobody new."""
+def fit_duplicates(found: Sequence[Found]) -> None:
+    """Print the constants that tell best which speakers are duplicates."""
     parts = [np.array(one.evidence).reshape(-1, 3) for one in found]
-    rows = np.concatenate([speaks_for_again(told)[1:] for told in parts])
+    rows = np.concatenate([duplicate_features(told)[1:] for told in parts])
     new = np.concatenate([np.array(one.new[1:], dtype=float) for one in found])  # nan: mixed
-    again = new[~np.isnan(new)] == 0
-    best = LogisticRegression(C=np.inf).fit(rows[~np.isnan(new)], again)
+    duplicate = new[~np.isnan(new)] == 0
+    best = LogisticRegression(C=np.inf).fit(rows[~np.isnan(new)], duplicate)
     constants = np.round([*best.intercept_, *best.coef_[0]], 2).tolist()
-    print(f"{len(again)} speakers, {again.sum()} of them nobody new: {constants}")
+    print(f"{len(duplicate)} speakers, {duplicate.sum()} of them duplicates: {constants}")
 
 
 def main() -> None:

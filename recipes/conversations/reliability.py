@@ -41,8 +41,8 @@ class Turns(NamedTuple):
     seconds: np.ndarray
     right: np.ndarray
     claimed: np.ndarray  # (turns,), or (turns, sharpnesses)
-    again: np.ndarray | float = 0.0  # (turns,): the speaker is nobody new
-    hides: np.ndarray | float = 0.0  # (turns,): he stands for one more
+    duplicate: np.ndarray | float = 0.0  # (turns,): the speaker is one of the others
+    merged: np.ndarray | float = 0.0  # (turns,): the speaker is two people
 
 
 def recordings(folders: Sequence[str]) -> Iterator[tuple[Path, Annotation]]:
@@ -81,7 +81,7 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     seconds = np.array([segment.duration for segment, _ in keys])
     doubted = doubts(found.monologues, diarizer.likeness)
     rows = [doubted.names.index(name) for _, name in keys]
-    doubtful = doubted.again[rows], doubted.hides[rows]
+    doubtful = doubted.duplicate[rows], doubted.merged[rows]
     return Turns(seconds, np.array(right), np.stack(claimed, axis=1), *doubtful)
 
 
@@ -128,8 +128,8 @@ def fit(folders: Sequence[str]) -> None:
 
 def fits(told: Turns) -> Iterator[list[str]]:
     """The best constants for each sharpness."""
-    _, _, _, again, hides = _as_arrays(told)
-    doubted = Doubts((), again, hides)
+    _, _, _, duplicate, merged = _as_arrays(told)
+    doubted = Doubts((), duplicate, merged)
     for column, sharpness in enumerate(SHARPNESSES):
 
         def claimed(constants: np.ndarray, column: int = column) -> np.ndarray:

@@ -156,3 +156,11 @@ def test_speech_that_nobody_heard(
     for time in INSTANTS:
         said = any(claim.speaks for claim in at(told.claims, time))
         assert inside(unheard, time) == (said and not inside(speech, time))
+
+
+def test_times_are_rounded_so_that_neighbours_do_not_meet() -> None:
+    assert 1.1 + 2.2 > 3.3
+    told = Corrections((Claim(1.1, 1.1 + 2.2, "ann", Kind.ONLY), Claim(3.3, 5.0, "ben", Kind.ONLY)))
+    assert told.borders.tolist() == [1.1, 3.3, 5.0]
+    with pytest.raises(InputError, match="contradicts"):
+        Corrections((Claim(1.1, 3.300001, "ann", Kind.ONLY), Claim(3.3, 5.0, "ben", Kind.ONLY)))

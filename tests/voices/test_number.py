@@ -22,10 +22,10 @@ CHANCES = st.lists(
 
 
 def doubted(*pairs: tuple[float, float]) -> Doubts:
-    """Speakers with these chances of being found before, and of hiding one more."""
-    again, hides = np.array(pairs, float).reshape(-1, 2).T.copy()
-    again[:1] = 0.0
-    return Doubts(tuple(f"S{n}" for n in range(len(again))), again, hides)
+    """Speakers with these chances of being a duplicate, and of being two people."""
+    duplicate, merged = np.array(pairs, float).reshape(-1, 2).T.copy()
+    duplicate[:1] = 0.0
+    return Doubts(tuple(f"S{n}" for n in range(len(duplicate))), duplicate, merged)
 
 
 @given(CHANCES)
@@ -71,33 +71,33 @@ def test_what_is_told_is_the_only_number() -> None:
 def test_doubts_that_a_told_number_leaves_are_those_of_bayes(speakers: Doubts, told: int) -> None:
     """Against counting all that may be wrong, for a few speakers."""
     k = min(len(speakers.names), 4)
-    few = Doubts(speakers.names[:k], speakers.again[:k], speakers.hides[:k])
+    few = Doubts(speakers.names[:k], speakers.duplicate[:k], speakers.merged[:k])
     low = min(told, k)
     sums, total = np.zeros((2, k)), 0.0
     for wrong in product((False, True), repeat=2 * k):
-        again, hides = np.array(wrong[:k]), np.array(wrong[k:])
-        if not low <= k - again.sum() + hides.sum() <= max(told, k):
+        duplicate, merged = np.array(wrong[:k]), np.array(wrong[k:])
+        if not low <= k - duplicate.sum() + merged.sum() <= max(told, k):
             continue
-        chance = np.where(again, few.again, 1 - few.again).prod()
-        chance *= np.where(hides, few.hides, 1 - few.hides).prod()
+        chance = np.where(duplicate, few.duplicate, 1 - few.duplicate).prod()
+        chance *= np.where(merged, few.merged, 1 - few.merged).prod()
         total += chance
-        sums += chance * np.stack([again, hides])
+        sums += chance * np.stack([duplicate, merged])
     if total > 1e-9:
         left = within(few, told, told)
-        np.testing.assert_allclose(np.stack([left.again, left.hides]), sums / total, atol=1e-6)
+        np.testing.assert_allclose(np.stack([left.duplicate, left.merged]), sums / total, atol=1e-6)
 
 
 def test_fewer_are_those_of_whom_somebody_is_nobody_new() -> None:
-    again, hides = np.array([0.0, 0.6, 0.5]), np.array([0.0, 0.0, 0.2])
+    duplicate, merged = np.array([0.0, 0.6, 0.5]), np.array([0.0, 0.0, 0.2])
     # One of them, and the third not two; or two of them, whether or not the third is two.
     expected = (0.6 * 0.5 + 0.4 * 0.5) * 0.8 + 0.6 * 0.5
-    assert fewer(Doubts(("a", "b", "c"), again, hides)) == pytest.approx(expected)
+    assert fewer(Doubts(("a", "b", "c"), duplicate, merged)) == pytest.approx(expected)
     assert fewer(Doubts((), np.zeros(0), np.zeros(0))) == 0
 
 
 def test_who_is_told_to_be_alone_is_not_in_doubt() -> None:
     left = within(doubted((0.0, 0.4)), 1, 1)
-    assert left.again == left.hides == [0.0]
+    assert left.duplicate == left.merged == [0.0]
     assert within(doubted()).names == ()
 
 
@@ -105,7 +105,7 @@ def test_who_is_told_to_be_alone_is_not_in_doubt() -> None:
 def test_doubts_that_are_sure_of_another_number_are_left(speakers: tuple) -> None:
     every = doubted(*speakers)
     left = within(every, len(speakers), len(speakers))
-    np.testing.assert_array_equal([left.again, left.hides], [every.again, every.hides])
+    np.testing.assert_array_equal([left.duplicate, left.merged], [every.duplicate, every.merged])
     assert probabilities(every, len(speakers), len(speakers)) == {len(speakers): 1.0}
 
 
@@ -149,10 +149,10 @@ def test_voices_that_are_alike_may_be_one_and_a_divided_voice_two() -> None:
     one = doubts_of(turns, cells, np.concatenate([voice(rng, 0, 0.6), voice(rng, 0, 0.6)]))
     mixed = np.concatenate([voice(rng, 0, 0.6, 30), voice(rng, 1, 0.6, 30)])
     three = doubts_of(turns, cells, np.concatenate([mixed, voice(rng, 2, 0.6)]))
-    assert one.again[0] == two.again[0] == 0.0
-    assert two.again[1] < 0.1 < 0.5 < one.again[1]
-    hides = dict(zip(three.names, three.hides, strict=True))
-    assert hides["a"] > 2 * hides["b"]
+    assert one.duplicate[0] == two.duplicate[0] == 0.0
+    assert two.duplicate[1] < 0.1 < 0.5 < one.duplicate[1]
+    merged = dict(zip(three.names, three.merged, strict=True))
+    assert merged["a"] > 2 * merged["b"]
     assert probabilities(two)[2] > max(probabilities(one)[2], probabilities(three).get(2, 0.0))
 
 
@@ -163,7 +163,7 @@ def test_who_talks_while_others_do_is_no_less_somebody() -> None:
     vectors = np.concatenate([first[:58], other])
     often = annotation((0.0, 11.6, "a"), (5.0, 12.0, "b"))
     hardly = annotation((0.0, 11.6, "a"), (11.6, 12.0, "b"))
-    somebody, nobody = (doubts_of(turns, laid, vectors).again[1] for turns in (often, hardly))
+    somebody, nobody = (doubts_of(turns, laid, vectors).duplicate[1] for turns in (often, hardly))
     assert somebody < 0.1 * nobody
 
 

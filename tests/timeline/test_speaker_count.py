@@ -14,7 +14,7 @@ from diarize.embedding.knowledge import SCATTER
 from diarize.scatter import Likeness, Scatter
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import Decoded, decoder
-from diarize.timeline.recount import nobody_else, recounted
+from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.voices.number import doubts, within
 
 LIKENESS = Likeness()
@@ -52,7 +52,7 @@ def heard(
     cells = np.arange(len(vectors))[:, None] + np.array([0.0, 1.0])
     told = {"max_set_size": 1, "compose": compose, "scatter": scatter}
     decoded = decoder(cells, vectors, counts, TimelineOptions())
-    estimator, believed = recounted(make("ac", **bounds, **told), vectors, decoded, LIKENESS)
+    estimator, believed = fit_and_prune(make("ac", **bounds, **told), vectors, decoded, LIKENESS)
     assert believed.turns == decoded(estimator).turns
     assert len(estimator.sets_) == len(vectors)
     return estimator, believed
@@ -103,7 +103,7 @@ def test_who_cannot_be_told_apart_is_heard_once(told: dict[str, int]) -> None:
     seconds = sorted(believed.monologues.seconds.tolist())
     assert max(seconds[:2]) <= 2 and min(seconds[2:]) >= SECONDS - 4
     doubted = within(doubts(believed.monologues, LIKENESS), 4, 4)
-    (note,) = nobody_else(doubted)
+    (note,) = duplicates_note(doubted)
     assert note.endswith("there since so many were told, and likely one of the others")
     assert note.count("SPEAKER_") == 2
 
@@ -133,7 +133,7 @@ def test_who_is_like_another_stays_where_so_many_are_told() -> None:
     """That there are three makes it likely that the third is one who is there."""
     _, believed = heard(voices(NEAR, NEARER, FAR), n_speakers=3)
     assert min(believed.monologues.seconds) >= SECONDS - 2
-    assert nobody_else(within(doubts(believed.monologues, LIKENESS), 3, 3)) == []
+    assert duplicates_note(within(doubts(believed.monologues, LIKENESS), 3, 3)) == []
 
 
 @pytest.mark.parametrize("backend", ["ac", "links"])
@@ -149,14 +149,14 @@ def test_whatever_is_heard_as_many_speak_as_were_told(seed: int, backend: str) -
     told = int(rng.integers(1, min(n, 8) + 1))
     estimator = make(backend, n_speakers=told, max_set_size=2, compose=compose, scatter=SCATTER)
     decoded = decoder(cells, vectors, None, TimelineOptions(), told)
-    _, believed = recounted(estimator, vectors, decoded, LIKENESS)
+    _, believed = fit_and_prune(estimator, vectors, decoded, LIKENESS)
     assert len(believed.names) == told
 
 
 def test_where_nothing_is_decoded_nobody_is_looked_for() -> None:
     decoded = decoder(np.zeros((0, 2)), np.zeros((0, 32)), None, TimelineOptions(), 2)
     estimator = make("ac", n_speakers=2, max_set_size=1, scatter=SCATTER)
-    _, believed = recounted(estimator, voices(NEAR, FAR), decoded, LIKENESS)
+    _, believed = fit_and_prune(estimator, voices(NEAR, FAR), decoded, LIKENESS)
     assert not believed.turns
 
 
