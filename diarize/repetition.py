@@ -51,6 +51,6 @@ def novelty(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> Float64[np.ndar
     return found
 
 
-def n_sounds(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> float:
+def effective_rows(rows: Float[np.ndarray, "n p"], scatter: Scatter) -> float:
     """How many rows there would be if no sound came again."""
     return float(len(rows) * np.nanmean(novelty(rows, scatter))) if len(rows) else 0.0

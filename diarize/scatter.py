@@ -49,10 +49,10 @@ class Axes:
 
     @property
     def one_sided(self) -> bool:
-        """Whether all speakers lie on one side, so that `voiced` tells them from what is none."""
+        """Whether all speakers lie on one side, so that `along_mean` tells voices from the rest."""
         return bool(np.linalg.norm(self.mean) >= ONE_SIDED)
 
-    def voiced(self, vectors: Float[np.ndarray, "*n p"]) -> Float64[np.ndarray, "*n"]:
+    def along_mean(self, vectors: Float[np.ndarray, "*n p"]) -> Float64[np.ndarray, "*n"]:
         """How far unit vectors lie on the side of all speakers, 1 on average; mixtures far less."""
         return np.asarray(vectors @ (self.mean / (self.mean @ self.mean)), dtype=np.float64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diarize.repetition import ASKED, n_sounds, novelty
+from diarize.repetition import ASKED, effective_rows, novelty
 from diarize.scatter import Scatter
 from diarize.sets import to_sphere
 
@@ -17,14 +17,16 @@ VOICES = Scatter(variance=0.38, dimension=25.0, rows_per_observation=3.0)
 def test_sounds_that_come_again_are_counted_once() -> None:
     generator = np.random.default_rng(0)
     voice = voice_of(generator, 200, VOICES)
-    assert n_sounds(voice, VOICES) == 200
-    assert n_sounds(np.repeat(voice, 2, axis=0), VOICES) == 400  # neighbours, which share a sound
-    assert [n_sounds(voice[:n], VOICES) for n in (0, 1, 2, 3)] == [0, 1, 2, 3]
+    assert effective_rows(voice, VOICES) == 200
+    assert (
+        effective_rows(np.repeat(voice, 2, axis=0), VOICES) == 400
+    )  # neighbours, which share a sound
+    assert [effective_rows(voice[:n], VOICES) for n in (0, 1, 2, 3)] == [0, 1, 2, 3]
     again = [voice, voice, voice + 0.01 * generator.normal(size=voice.shape), voice[:100]]
     rows = to_sphere(np.concatenate(again))
-    assert n_sounds(rows, VOICES) == pytest.approx(200)
+    assert effective_rows(rows, VOICES) == pytest.approx(200)
     long = np.tile(voice, (30, 1))  # of which some are asked
-    assert n_sounds(long, VOICES) == pytest.approx(200)
+    assert effective_rows(long, VOICES) == pytest.approx(200)
 
 
 def test_each_row_is_worth_one_by_how_often_it_comes() -> None:

@@ -31,9 +31,9 @@ def test_axes_fit_each_other() -> None:
 def test_voices_lie_along_the_mean_of_all() -> None:
     axes = Axes(0.5 * np.eye(5)[0], np.eye(2, 5, 1), np.eye(2), np.eye(2))
     vectors = np.array([[1, 0, 0, 0, 0], [0.6, 0.8, 0, 0, 0], [0, 0, 1, 0, 0], [-1, 0, 0, 0, 0]])
-    np.testing.assert_allclose(axes.voiced(vectors), [2.0, 1.2, 0.0, -2.0])
+    np.testing.assert_allclose(axes.along_mean(vectors), [2.0, 1.2, 0.0, -2.0])
     assert axes.one_sided and not replace(axes, mean=0.3 * axes.mean).one_sided
-    assert axes.voiced(vectors[None].astype(np.float32)).shape == (1, 4)
+    assert axes.along_mean(vectors[None].astype(np.float32)).shape == (1, 4)
 
 
 def test_alike_is_a_cosine() -> None:

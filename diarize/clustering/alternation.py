@@ -33,12 +33,12 @@ OUTSIDE = 0.7
 """What a centroid costs for what it lies beyond the bounds, as squared distance of every row."""
 
 ASTRAY = 0.16
-"""How far on the side of all speakers a centroid must lie (`Axes.voiced`): voices came out at 0.26
-and more on trials of dev-a and dev-b, and what leads g astray at -0.2 and less."""
+"""How far on the side of all speakers a centroid must lie (`Axes.along_mean`): voices came out at
+0.26 and more on trials of dev-a and dev-b, and what leads g astray at -0.2 and less."""
 
 
 @dataclass(frozen=True)
-class Plausible:
+class CentroidPenalty:
     """What is known of where speakers lie; restarts that hold to it are preferred.
 
     Attributes:
@@ -60,7 +60,7 @@ class Plausible:
             cosines = centroids @ centroids.swapaxes(1, 2)
             outside += np.triu(np.maximum(cosines - self.apart, 0.0), 1).sum(axis=(1, 2))
         if self.axes is not None:
-            outside += np.maximum(ASTRAY - self.axes.voiced(centroids), 0.0).sum(axis=1)
+            outside += np.maximum(ASTRAY - self.axes.along_mean(centroids), 0.0).sum(axis=1)
         return OUTSIDE * outside
 
 
@@ -73,7 +73,7 @@ class Alternation:
         composer: SetComposer,
         offsets: Float64[np.ndarray, " m"],
         centroids: Float64[np.ndarray, "r k p"],
-        plausible: Plausible = Plausible(),
+        penalty: CentroidPenalty = CentroidPenalty(),
     ) -> None:
         self.sets = composer.sets
         self.offsets = offsets
@@ -85,7 +85,7 @@ class Alternation:
         self.n_iter = np.zeros(len(centroids), dtype=np.int64)  # alternations
         self.converged = np.zeros(len(centroids), dtype=bool)
         self._rows = rows
-        self._plausible = plausible
+        self._penalty = penalty
         self._composer = composer
         self._sphere = lie_on_sphere(rows)
         self._steps = np.ones(len(centroids))
@@ -117,7 +117,7 @@ class Alternation:
 
     def costs(self) -> Float64[np.ndarray, " r"]:
         """What restarts are compared by."""
-        return self.objective() + len(self._rows) * self._plausible.cost(self.centroids)
+        return self.objective() + len(self._rows) * self._penalty.cost(self.centroids)
 
     def _descend(self, restarts: Int64[np.ndarray, " live"], small: np.ndarray) -> None:
         """Steps down the gradient of the objective, each restart with a step of its own.

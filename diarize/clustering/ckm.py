@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.alternation import Alternation, Plausible
+from diarize.clustering.alternation import Alternation, CentroidPenalty
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import count_compositions
@@ -50,7 +50,7 @@ many, say, centroids drift along a flat valley for long, and nothing comes of it
 
 APART = 0.1
 """Where so many speakers are asked for, two of them may be a little nearer than `alike`: by this
-share of what is left to one. Nearer than that they cost something (`Plausible`)."""
+share of what is left to one. Nearer than that they cost something (`CentroidPenalty`)."""
 
 MANY = 500
 """Compositions for which a fit takes many seconds, and so says what they are."""
@@ -107,11 +107,11 @@ class CKM(SampledClusterer):
         self._tell_of_many(bounds)
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
         with one_blas_thread():
-            plausible = self._plausible(rows, told=bounds.low == bounds.high)
+            penalty = self._penalty(rows, told=bounds.low == bounds.high)
             if bounds.low < bounds.high:
-                start = self._search(rows, bounds, criterion, generator, plausible)
+                start = self._search(rows, bounds, criterion, generator, penalty)
                 k = start.shape[1]
-            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, plausible)
+            best = self._solve(rows, k, bounds.low, self.n_restarts, start, generator, penalty)
         self.n_iter_ = int(best.n_iter[0])
         self.ssd_history_ = best.values(0)
         self.ssd_ = float(self.ssd_history_[-1])
@@ -148,7 +148,7 @@ class CKM(SampledClusterer):
         bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-        plausible: Plausible,
+        penalty: CentroidPenalty,
     ) -> Float64[np.ndarray, "1 k p"]:
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
@@ -159,7 +159,7 @@ class CKM(SampledClusterer):
             k: int, previous: Float64[np.ndarray, "1 l p"] | None
         ) -> tuple[Partition, Float64[np.ndarray, "1 k p"]]:
             restarts = min(SEARCH_RESTARTS, self.n_restarts)
-            best = self._solve(some, k, 1, restarts, previous, generator, plausible)
+            best = self._solve(some, k, 1, restarts, previous, generator, penalty)
             ssd = float(best.objective()[0])
             counts = best.nearest.counts[0]
             return Partition(ssd, counts, int(best.used(0).sum())), best.centroids
@@ -174,7 +174,7 @@ class CKM(SampledClusterer):
         n_restarts: int,
         start: Float64[np.ndarray, "1 l p"] | None,
         generator: np.random.Generator,
-        plausible: Plausible,
+        penalty: CentroidPenalty,
     ) -> Alternation:
         """The best restart for k speakers, some of whom may be known from the start."""
         sets = enumerate_sets(k, self.max_set_size)
@@ -182,7 +182,7 @@ class CKM(SampledClusterer):
         offsets = self.set_penalty * (sets.sum(axis=1) - 1.0)
         # Line 1: m_{j} <- rows; half of the restarts begin with rows that are far apart.
         n_spread = n_restarts // 2
-        first = rows[sure_voices(rows, plausible.axes, k)]
+        first = rows[sure_voices(rows, penalty.axes, k)]
         initial = [random_rows(first, k, n_restarts - n_spread, generator)]
         if n_spread:
             initial.append(spread_rows(first, composer, offsets, n_spread, generator))
@@ -190,7 +190,7 @@ class CKM(SampledClusterer):
             again = 1 if start.shape[1] == k else EXTENSIONS
             initial.append(spread_rows(first, composer, offsets, again, generator, start[0]))
         begun = np.concatenate(initial)
-        best = self._best_of(rows, composer, offsets, begun, least_used, plausible)
+        best = self._best_of(rows, composer, offsets, begun, least_used, penalty)
         each = min(PER_EXCHANGE, max(1, EXCHANGED // k))
         for _ in range(EXCHANGES if k > 1 else 0):
             exchanged = [
@@ -198,7 +198,7 @@ class CKM(SampledClusterer):
                 for others in (np.delete(best.centroids[0], j, axis=0) for j in range(k))
             ]
             begun = np.concatenate(exchanged)
-            run = self._best_of(rows, composer, offsets, begun, least_used, plausible)
+            run = self._best_of(rows, composer, offsets, begun, least_used, penalty)
             if run.costs()[0] >= best.costs()[0] * (1 - self.tol):
                 break
             best = run
@@ -215,14 +215,14 @@ class CKM(SampledClusterer):
         offsets: Float64[np.ndarray, " m"],
         initial: Float64[np.ndarray, "r k p"],
         least_used: int,
-        plausible: Plausible,
+        penalty: CentroidPenalty,
     ) -> Alternation:
         """The one of these restarts that costs least, others being given up on the way."""
         vectors = max(len(offsets), count_compositions(initial.shape[1], self.max_set_size))
         at_once = max(1, RUN_VALUES // (vectors * rows.shape[1]))
         finished = []
         for first in range(0, len(initial), at_once):
-            run = Alternation(rows, composer, offsets, initial[first : first + at_once], plausible)
+            run = Alternation(rows, composer, offsets, initial[first : first + at_once], penalty)
             for iteration in range(self.max_iter):  # line 3: while not converged
                 run.alternate(self.tol, least_used)
                 if iteration > 0:
@@ -233,9 +233,9 @@ class CKM(SampledClusterer):
             finished.append(run)
         return min(finished, key=lambda run: float(run.costs()[0]))
 
-    def _plausible(self, rows: Rows, told: bool) -> Plausible:
+    def _penalty(self, rows: Rows, told: bool) -> CentroidPenalty:
         """Where speakers lie, as far as it is known; `told`: so many are asked for."""
         known = known_of(rows, self.scatter)
         alike = known.alike if known is not None and told else None
         apart = None if alike is None else alike + APART * (1 - alike)
-        return Plausible(apart, one_sided_axes(known))
+        return CentroidPenalty(apart, one_sided_axes(known))

@@ -34,8 +34,8 @@ class GCR(SampledClusterer):
     that lies nearer to its composition than the threshold stands for that set of speakers from
     then on, as long as no two such decisions contradict each other.
 
-    Where it is known on which side all speakers lie (`Axes.voiced`), a cluster that does not lie
-    there is a mixture, and given up before all others, however far it is from its composition;
+    Where it is known on which side all speakers lie (`Axes.along_mean`), a cluster that does not
+    lie there is a mixture, and given up before all others, however far it is from its composition;
     but not in Algorithm 4.
 
     Where the number of speakers is given or bounded, it rules: more or fewer clusters are

@@ -9,15 +9,8 @@ from diarize.clustering.geometry import lie_on_sphere
 from diarize.scatter import Axes, Scatter
 
 VOICED, VOICES = 0.73, 0.1
-"""How far on the side of all speakers (`Axes.voiced`) a row is surely a voice, no mixture of two;
-and the share of the rows that must be so, or else any may be."""
-
-MIXED = 0.6
-"""How far on that side the mean of many rows lies at most if they are mixtures: in trials of dev-a
-those of two voices were at 0.5 and less, those of one at 0.97 and more."""
-
-MISFIT = 0.15
-"""Squared distance of a cluster of mixtures from its composition that is put down to g."""
+"""How far on the side of all speakers (`Axes.along_mean`) a row is surely a voice, no mixture of
+two; and the share of the rows that must be so, or else any may be."""
 
 
 def known_of(rows: Float[np.ndarray, "n p"], scatter: Scatter | None) -> Scatter | None:
@@ -35,7 +28,7 @@ def sure_voices(
 ) -> Bool[np.ndarray, " n"]:
     """Which rows are surely voices; all where it is not known, or where fewer are than `least`."""
     if axes is not None:
-        voices = axes.voiced(rows) >= VOICED
+        voices = axes.along_mean(rows) >= VOICED
         if voices.sum() >= max(least, VOICES * len(rows)):
             return voices
     return np.ones(len(rows), dtype=bool)

@@ -12,7 +12,6 @@ from diarize.clustering.base import MOST_SETS, Regions, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, compose_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import MISFIT, MIXED
 from diarize.clustering.selection import Criterion, Partition
 from diarize.scatter import Axes
 from diarize.sets import SpeakerSets, enumerate_sets, squared_distances, to_sphere
@@ -26,6 +25,14 @@ MAX_BASE_CLUSTERS = 30
 
 THRESHOLDS = (None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 """Worth a search; unit vectors are 0 to 2 apart."""
+
+MIXED = 0.6
+"""How far on the side of all speakers (`Axes.along_mean`) the mean of many rows lies at most if
+they are mixtures: in trials of dev-a those of two voices were at 0.5 and less, those of one at 0.97
+and more."""
+
+MISFIT = 0.15
+"""Squared distance of a cluster of mixtures from its composition that is put down to g."""
 
 FAR = 10.0
 """By how much nearer to every composition clusters of mixtures are taken to be than any voice: more
@@ -69,8 +76,8 @@ class Reassigner:
         compositions, distances = composition_distances(
             self.compose, means, self.max_set_size, self.set_penalty
         )
-        voiced = self._voiced(means)
-        mixed = voiced < MIXED
+        side = self._along_mean(means)
+        mixed = side < MIXED
         order, levels = ORDERS[self.order](compositions, distances - FAR * mixed[:, None])
         wanted = int((levels < threshold).sum())
         n_moved = min(max(wanted, k - bounds.high), k - bounds.low)
@@ -87,14 +94,14 @@ class Reassigner:
         ssd += float((counts[moved] * beyond).sum())
         n_counted = k - int(mixed[moved].sum())
         mixed[moved] = False  # what is left stays a speaker, though it is none
-        ssd += float((counts[mixed] * (1 - voiced[mixed])).sum())
+        ssd += float((counts[mixed] * (1 - side[mixed])).sum())
         return Reassignment(means, counts, sets, k - n_moved, n_counted, ssd, float(threshold))
 
-    def _voiced(self, means: Float64[np.ndarray, "k p"]) -> Float64[np.ndarray, " k"]:
+    def _along_mean(self, means: Float64[np.ndarray, "k p"]) -> Float64[np.ndarray, " k"]:
         """How far they lie on the side of all speakers; infinitely far where it is not known."""
         if self.axes is None:
             return np.full(len(means), np.inf)
-        return self.axes.voiced(to_sphere(means))
+        return self.axes.along_mean(to_sphere(means))
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from diarize.clustering.known import known_of
-from diarize.repetition import n_sounds
+from diarize.repetition import effective_rows
 from diarize.scatter import Scatter
 
 DIMENSION = 25.0
@@ -103,13 +103,13 @@ class Criterion:
         return replace(self, n_rows=size, scatter=known, whole=self.scatter)
 
     @cached_property
-    def sounds(self) -> float:
+    def effective_rows(self) -> float:
         """How many rows there would be if no sound came again; looked for when first asked."""
         if self.rows is None or self.scatter is None:
             return np.inf
         whole = self.whole or self.scatter
         fewer = self.scatter.rows_per_observation / whole.rows_per_observation
-        return fewer * n_sounds(self.rows, whole)
+        return fewer * effective_rows(self.rows, whole)
 
     def likeliest(self, partitions: Sequence[Partition]) -> int:
         """Which of these it likes best; of those level, the first.
@@ -136,7 +136,7 @@ class Criterion:
         spread = -2 / self.dimension * n * float((shares * np.log(shares)).sum())
         if self.scatter is not None:
             r, most = self.scatter.rows_per_observation, self.scatter.most_rows or n
-            m = min(n, crowd * most, BELIEVED * self.sounds)
+            m = min(n, crowd * most, BELIEVED * self.effective_rows)
             evidence = k * r * np.log(max(m / r, np.e))
             fit = m / n * ssd
             return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))

@@ -21,6 +21,7 @@ class Listener(Protocol):
     """What is asked of a `Diarizer`: to embed a recording where there is speech."""
 
     activity: Any
+    counts: bool
 
     @property
     def model_sha256(self) -> str: ...

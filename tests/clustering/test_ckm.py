@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import alternation, ckm
-from diarize.clustering.alternation import ASTRAY, OUTSIDE, Alternation, Plausible
+from diarize.clustering.alternation import ASTRAY, OUTSIDE, Alternation, CentroidPenalty
 from diarize.clustering.ckm import CKM
 from diarize.clustering.composition import compose_sets
 from diarize.clustering.gradient import SetComposer
@@ -67,10 +67,10 @@ def test_centroids_where_no_voices_lie_cost_the_more_the_farther_they_are():
     astray[2] = -np.eye(8)[0]
     farther = astray.copy()
     farther[0] = -np.eye(8)[0]
-    cost = Plausible(axes=axes).cost(np.stack([voices, astray, farther]))
+    cost = CentroidPenalty(axes=axes).cost(np.stack([voices, astray, farther]))
     np.testing.assert_allclose(cost, OUTSIDE * (ASTRAY + 1) * np.array([0, 1, 2]), atol=1e-12)
-    assert not Plausible().cost(np.stack([voices, astray])).any()
-    both = Plausible(apart=0.4, axes=axes).cost(astray[None])
+    assert not CentroidPenalty().cost(np.stack([voices, astray])).any()
+    both = CentroidPenalty(apart=0.4, axes=axes).cost(astray[None])
     assert both == pytest.approx(OUTSIDE * (ASTRAY + 1 + 0.1))  # two voices have a cosine of 0.5
 
 
@@ -98,7 +98,7 @@ def test_first_centroids_are_voices_where_these_are_told_from_mixtures(monkeypat
     }
     model = CKM(scatter=known, **told).fit(rows)
     assert begun == [60]
-    assert (known.axes.voiced(model.centroids_) >= ASTRAY).all()
+    assert (known.axes.along_mean(model.centroids_) >= ASTRAY).all()
     CKM(**told).fit(rows)
     CKM(scatter=known, **told).fit(rows[60:])  # no voice is there
     CKM(scatter=known, **told).fit(np.concatenate([rows[:3], rows[60:]]))  # too few

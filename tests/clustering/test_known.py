@@ -73,7 +73,7 @@ def test_mixtures_are_no_speakers(name, wrong, told) -> None:
     model = make(name, max_set_size=2, compose=compose, random_state=0, scatter=KNOWN, **told)
     model.fit(rows)
     assert model.n_speakers_ == K
-    assert KNOWN.axes is not None and (KNOWN.axes.voiced(unit(model.centroids_)) > 0.6).all()
+    assert KNOWN.axes is not None and (KNOWN.axes.along_mean(unit(model.centroids_)) > 0.6).all()
     sizes = model.sets_.membership.sum(axis=1)
     assert (sizes[truth < K] == 1).all() and (sizes[truth >= K] == 2).all()
 

@@ -57,7 +57,7 @@ def test_what_is_known_of_the_rows():
     assert Criterion.of(2 * rows[:, :3] + 1, 1.0).dimension == 3
     known = Scatter(0.2, 31.0)
     assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0)
-    assert Criterion.of(rows, 1.0, known).sounds == 30
+    assert Criterion.of(rows, 1.0, known).effective_rows == 30
     assert Criterion.of(2 * rows, 1.0, known).scatter is None  # it is of unit vectors
 
 
@@ -86,7 +86,9 @@ def test_a_sample_says_what_its_rows_do_which_are_further_apart():
         some = every.of_sample(size)
         assert some.n_rows == size and some.scatter is not None
         assert some.scatter.rows_per_observation == pytest.approx(r)
-        assert some.sounds / r == pytest.approx(every.sounds / 3)  # though it is not heard in them
+        assert some.effective_rows / r == pytest.approx(
+            every.effective_rows / 3
+        )  # though it is not heard in them
         assert some.scatter.most_rows == pytest.approx(VOICES.most_rows * r / 3, abs=0.5)
     unknown = Criterion.of(long, 1.0).of_sample(150)
     assert unknown == replace(Criterion.of(long, 1.0), n_rows=150)

@@ -45,7 +45,7 @@ class SplitNetConfig:
         return cls(dimension, hidden=256, encoders=3, decoders=3, inducing=128)
 
 
-class Attention(nn.Module):
+class MultiheadAttentionBlock(nn.Module):
     """MAB(X, Y) = H + rFF(H) with H = X + attention of X to Y (28), both normalised."""
 
     def __init__(self, hidden: int, heads: int) -> None:
@@ -69,15 +69,15 @@ class Attention(nn.Module):
         return self.after_forth(mixed + functional.relu(self.forth(mixed)))
 
 
-class Through(nn.Module):
+class InducedAttentionBlock(nn.Module):
     """MAB(X, MAB(points, X)): the set seen through a few learned points (30)."""
 
     def __init__(self, hidden: int, heads: int, points: int) -> None:
         super().__init__()
         self.points = nn.Parameter(torch.empty(1, points, hidden))
         nn.init.xavier_uniform_(self.points)
-        self.gather = Attention(hidden, heads)
-        self.spread = Attention(hidden, heads)
+        self.gather = MultiheadAttentionBlock(hidden, heads)
+        self.spread = MultiheadAttentionBlock(hidden, heads)
 
     def forward(self, x: Float[Tensor, "b n h"]) -> Tensor:
         """One row for each row of x."""
@@ -93,10 +93,10 @@ class SplitNet(nn.Module):
         hidden, heads = config.hidden, config.heads
         self.enter = nn.Linear(config.dimension, hidden)
         self.encode = nn.Sequential(
-            *(Through(hidden, heads, config.inducing) for _ in range(config.encoders))
+            *(InducedAttentionBlock(hidden, heads, config.inducing) for _ in range(config.encoders))
         )
         self.decode = nn.Sequential(
-            *(Through(hidden, heads, config.seeds) for _ in range(config.decoders))
+            *(InducedAttentionBlock(hidden, heads, config.seeds) for _ in range(config.decoders))
         )
         self.leave = nn.Linear(hidden, 1)
 
