@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,20 +158,12 @@ def _named(argument: str, besides: Path | None) -> Iterator[Job]:
 
 
 def _below(root: str, besides: Path | None) -> Iterator[Job]:
-    passed = None if besides is None else os.path.realpath(besides)
-    found = False
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) != passed
-        )
-        for name in sorted(files):
-            if name.lower().endswith(AUDIO_SUFFIXES) and not name.startswith("."):
-                found = True
-                yield Job(os.path.join(folder, name), _relative(folder, root))
+    found = recordings_in(Path(root), below=True, besides=besides)
     if not found:
         raise InputError(f"{root}: is a folder without recordings (.wav, .flac, .ogg, .mp3, ...)")
+    for path in found:
+        inside = path.relative_to(root)
+        yield Job(os.path.join(root, inside), _folder(inside))
 
 
 def _listed(path: str) -> Iterator[Job]:
@@ -188,9 +180,9 @@ def _listed(path: str) -> Iterator[Job]:
         raise InputError(f"{path}: lists no recording")
     root = os.path.dirname(path)
     for line in listed:
-        parts = PurePath(line).parent
-        inside = not parts.is_absolute() and ".." not in parts.parts
-        yield Job(os.path.join(root, line), parts.as_posix() if inside and parts.parts else "")
+        named = PurePath(line)
+        inside = not named.is_absolute() and ".." not in named.parent.parts
+        yield Job(os.path.join(root, line), _folder(named) if inside else "")
 
 
 def _without_comment(line: str) -> str:
@@ -203,6 +195,6 @@ def _without_comment(line: str) -> str:
     return words.strip()
 
 
-def _relative(folder: str, root: str) -> str:
-    below = os.path.relpath(folder, root)
-    return "" if below == os.curdir else below.replace(os.sep, "/")
+def _folder(path: PurePath) -> str:
+    """The folder that a relative path lies in; "" for none."""
+    return path.parent.as_posix() if path.parent.parts else ""

@@ -58,7 +58,7 @@ def embed_windows(
     windows: Float64[np.ndarray, "n 2"],
     hook: Callable[[str, float, float], None] | None = None,
 ) -> Float32[np.ndarray, "n dim"]:
-    """Embed windows of a recording.
+    """Embed windows of a recording, which is read up to the end of the last one.
 
     Memory holds a block of samples and the rows of the windows in hand, whatever the recording's
     length.
@@ -67,7 +67,7 @@ def embed_windows(
         model: ours, or a network of others.
         recording: where the sound comes from.
         windows: begin and end of each window, seconds in the recording's time; in any order.
-        hook: progress, in seconds of audio.
+        hook: progress, in seconds of audio; the end of all of it, when nothing more is read.
 
     Returns:
         Unit vectors, one row for each window. A window beyond the end of the sound is moved back.
@@ -89,13 +89,16 @@ def embed_windows(
             done += len(block) / SAMPLE_RATE
             while next_window < len(ranges) and ranges[next_window, 1] <= first + len(held):
                 begin, end = ranges[next_window] - first
-                batches.add(int(order[next_window]), held[begin:end])
+                batches.add(int(order[next_window]), held[begin:end].copy())  # not all that is held
                 next_window += 1
-            keep = ranges[next_window, 0] if next_window < len(ranges) else first + len(held)
-            drop = min(max(0, int(keep) - longest - first), len(held))
-            held, first = held[drop:], first + drop
+            finished = next_window == len(ranges)
             if hook:
-                hook("embedding", done, max(done, recording.duration))
+                total = max(done, recording.duration)
+                hook("embedding", total if finished else done, total)
+            if finished:
+                break
+            drop = min(max(0, int(ranges[next_window, 0]) - longest - first), len(held))
+            held, first = held[drop:], first + drop
         if len(held) < rows.stack:  # hardly any sound: silence fills the first stack
             held = rows.make(np.pad(rest, (0, rows.samples(rows.stack))))
         for window in range(next_window, len(ranges)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyannote.core import Annotation
 
 from diarize.audio import Recording, open_recording
-from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 from diarize.formats.rttm import load_annotations
 from diarize.formats.turns import turns_of
@@ -20,12 +20,13 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
     """Open the recordings of folders with NAME.rttm beside them, sorted by name in each folder.
 
     Raises:
-        InputError: turns without a recording, or with several, or not of it.
+        InputError: no such folder, or turns without a recording, or with several, or not of it.
     """
     found = []
     for folder in folders:
         here = recordings_in(folder)
-        for file in (path for path in sorted(folder.iterdir()) if path.suffix == ".rttm"):
+        labels = (p for p in sorted(folder.iterdir()) if p.suffix == ".rttm" and p.name[0] != ".")
+        for file in labels:
             beside = [path for path in here if path.stem == file.stem]
             if len(beside) != 1:
                 many = f"{len(beside)} recordings" if beside else "no recording"
@@ -36,8 +37,3 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
                 raise InputError(f"{file}: no turns of {recording.uri}")
             found.append((recording, turns))
     return found
-
-
-def recordings_in(folder: Path) -> list[Path]:
-    """The recordings of a folder, sorted."""
-    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in AUDIO_SUFFIXES]

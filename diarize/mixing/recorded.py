@@ -78,7 +78,7 @@ class Recorded:
         """Read all recordings of some folders.
 
         Raises:
-            InputError: there are none, or one cannot be read.
+            InputError: no such folder, no recordings, or one that cannot be read.
         """
         sounds = [read_samples(path) for folder in folders for path in audio_files(folder)]
         if not sounds:

@@ -22,11 +22,10 @@ from diarize.mixing.channel import clipped, few_bits, through_codec, through_tel
 from diarize.mixing.sounds import draw_events
 from diarize.mixing.speech import FRAME, active_frames
 from diarize.mixing.talk import Talk
-from diarize.mixing.voices import LOUDNESS, Voices, to_float
+from diarize.mixing.voices import LEAST_SPEECH, LOUDNESS, Voices, to_float
 
 SHORTEST_PAUSE = 30  # frames of 10 ms; a shorter silence inside a turn belongs to the turn
 FADE = 160  # samples, 10 ms, at both ends of a turn
-LEAST_SPEECH = 0.5  # seconds that a voice must have to be heard
 ONSET = 0.7  # share of turns that begin where a run of speech begins
 LOUD_PEAK = 0.3  # of full scale, to which the 99.9th percentile of a recording is brought
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE, open_recording
-from diarize.audio.suffixes import AUDIO_SUFFIXES
+from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 
 TABLE = "speakers.tsv"
@@ -106,8 +106,8 @@ def _from_folders(root: Path) -> list[Utterance]:
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """List the recordings of a folder and of those in it, sorted."""
-    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in AUDIO_SUFFIXES)
+    """List the recordings of a folder and of those in it, sorted; InputError: no such folder."""
+    return sorted(recordings_in(folder, below=True))
 
 
 def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any
 
 import numpy as np
 from jaxtyping import Float32, Int16, Int64
 
 from diarize.audio import SAMPLE_RATE
+from diarize.errors import InputError
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
 from diarize.storage.files import atomic_output
 
@@ -18,6 +21,7 @@ SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
 LONGEST_PAUSE = 0.2  # seconds of silence that are kept between two words
 UNNAMED = "unlabelled"  # corpus of recordings of which nobody says who speaks: two may be one's
 FULL_SCALE = 32767  # of the int16 in which voices are kept
+LEAST_SPEECH = 0.5  # seconds that a voice must have to be heard
 LOUDNESS = 0.05  # root mean square to which each utterance is brought
 
 
@@ -28,7 +32,8 @@ class Voices:
     Attributes:
         samples: 16 kHz, scaled to int16, all voices one after another.
         starts, ends: the stretch of each voice, in samples.
-        speakers: the speaker of each voice; several voices differ in speed only.
+        speakers: the speaker of each voice; several voices of his differ in speed, in formants and
+            pitch (`training.shifts`), or in how long their pauses are (`training.activity`).
         corpora: where it comes from; an episode stays within one corpus most of the time.
         sexes: "f", "m" or "?".
         heard: unit vector of each voice, as trained weights hear it, `(voices, dim)`, or None.
@@ -50,7 +55,7 @@ class Voices:
         folder.mkdir(parents=True, exist_ok=True)
         table = {k: v for k, v in vars(self).items() if k != "samples" and v is not None}
         with atomic_output(folder / "samples.npy") as file:
-            np.save(file, self.samples)
+            write_array(file, self.samples)
         with atomic_output(folder / "voices.npz") as file:
             np.savez(file, **table)
 
@@ -103,11 +108,16 @@ def collect_voices(
 ) -> Voices:
     """Read utterances, cut their pauses, level them, and play them at several speeds.
 
+    A speaker with less than `LEAST_SPEECH` is no voice.
+
     Args:
         utterances: single-speaker files.
         speeds: factors; 1.0 is the recording itself.
         hook: progress, in speakers.
         longest_pause: seconds to which longer pauses are cut down.
+
+    Raises:
+        InputError: a file that cannot be read, or nobody speaks.
     """
     import soxr
 
@@ -117,7 +127,8 @@ def collect_voices(
     for done, (speaker, files) in enumerate(groups.items()):
         spoken = [levelled(without_pauses(read_samples(u.path), longest_pause)) for u in files]
         speech = np.concatenate(spoken)
-        for speed in speeds:
+        enough = len(speech) >= LEAST_SPEECH * SAMPLE_RATE
+        for speed in speeds if enough else ():
             played = (
                 speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
             )
@@ -125,7 +136,16 @@ def collect_voices(
             rows.append((speaker, files[0].corpus, files[0].sex))
         if hook:
             hook("voices", done + 1, len(groups))
+    if not rows:
+        names = ", ".join(list(groups)[:5]) + (", ..." if len(groups) > 5 else "")
+        raise InputError(f"{names}: nobody with {LEAST_SPEECH} s of speech")
     return Voices.of(stretches, *(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def write_array(file: IO[bytes], array: np.ndarray) -> None:
+    """Write an array as NumPy does, but for errors: they say why nothing can be written."""
+    bytes_alone: Any = SimpleNamespace(write=file.write)  # into a file it writes past Python
+    np.save(bytes_alone, array)
 
 
 def to_float(samples: np.ndarray) -> Float32[np.ndarray, "samples"]:

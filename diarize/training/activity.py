@@ -19,7 +19,7 @@ from diarize.mixing.acoustics import noises_of
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import Replay
 from diarize.mixing.rooms import draw_rooms
-from diarize.mixing.speech import Utterance, utterances_of
+from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
@@ -89,6 +89,8 @@ def train_activity(
     begun = has_begun(written, folder)
     talks = find_talks(recipe.turns)
     noises = noises_of(recipe.noise)
+    for unlabelled in recipe.unlabelled:  # before there are voices, it is to be there
+        audio_files(unlabelled)
     utterances = utterances_of(recipe.speech, recipe.split)
     rooms = draw_rooms(np.random.default_rng(recipe.seed), recipe.rooms, ROOMS)
     development = None

@@ -14,8 +14,10 @@ from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import as_chunks
 from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
+from diarize.errors import InputError
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
+from diarize.mixing.voices import write_array
 from diarize.storage.files import atomic_output
 from diarize.threads import one_thread
 from diarize.training.counting_teacher import CountingTeacher
@@ -60,7 +62,7 @@ class Shard:
         for name, column in vars(self).items():
             table[name] = column
         with atomic_output(path) as file:
-            np.save(file, table)
+            write_array(file, table)
 
     @classmethod
     def load(cls, path: Path) -> Shard:
@@ -176,11 +178,14 @@ class ShardFolder:
         """Where a shard is, or will be."""
         return self.folder / f"shard_{number:04d}.npy"
 
-    def __getitem__(self, number: int) -> int:
-        """Render a shard, and give its number back."""
+    def __getitem__(self, number: int) -> OSError | InputError | None:
+        """Render a shard; gives what went wrong: out of a process, torch raises its traceback."""
         first = number * self.chunks
-        render_shard(self.source, first, self.chunks, self.seconds).save(self.path(number))
-        return number
+        try:
+            render_shard(self.source, first, self.chunks, self.seconds).save(self.path(number))
+        except (OSError, InputError) as problem:
+            return problem
+        return None
 
 
 class Shards:
@@ -209,9 +214,15 @@ class Shards:
         )
 
     def __getitem__(self, number: int) -> Shard:
-        """Wait for a shard."""
+        """Wait for a shard.
+
+        Raises:
+            OSError, InputError: it cannot be rendered or written.
+        """
         while self._missing and self._missing[0] <= number:
-            next(self._rendered)
+            problem = next(self._rendered)
+            if problem is not None:
+                raise problem
             self._missing.popleft()
         if number not in self._open:
             self._open[number] = Shard.load(self.folder.path(number))

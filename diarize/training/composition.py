@@ -21,15 +21,16 @@ from diarize.embedding.encoders import foreign_files
 from diarize.embedding.fitted import Fitted, Place
 from diarize.embedding.foreign import ForeignEncoder
 from diarize.embedding.knowledge import Knowledge
-from diarize.embedding.weights import pick_device, sha256
+from diarize.embedding.weights import pick_device
 from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.storage.files import file_sha256
 from diarize.threads import one_thread, torch_threads
 from diarize.training.checkpoints import SpeechRecipe
 from diarize.training.development import heard_by, vectors_of
-from diarize.training.embedding import development_voices
+from diarize.training.embedding import development_voices, require_speakers
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.fitting import Fit, Hook, Report, Seen, train, whitened
 from diarize.training.knowledge import measured
@@ -99,7 +100,7 @@ def fit_composition(
     fit = Fit(whitened(seen))
     train(recipe, fit, seen, development, hook, report)
     compose = fit.compose.eval().requires_grad_(False)
-    fitted = Fitted(network.name, sha256(network), fit.place(), compose, Knowledge())
+    fitted = Fitted(network.name, file_sha256(network), fit.place(), compose, Knowledge())
     known = measured(ForeignEncoder(network, fitted, device), _some(voices), Knowledge())
     hearings = list(_hearings(seen, voices, fit.place()))
     scatter = replace(known.scatter, variance=scattered(hearings), alike=None)
@@ -118,13 +119,9 @@ def scattered(hearings: Sequence[Hearing]) -> float:
 
 
 def _voices(recipe: CompositionRecipe, hook: Hook | None) -> Voices:
-    utterances = utterances_of(recipe.speech, recipe.split)
-    speakers = len({utterance.speaker for utterance in utterances})
-    least = recipe.episodes.speakers
-    if speakers < least:
-        where = ", ".join(map(str, recipe.speech))
-        raise InputError(f"{where}: {speakers} speakers, but {least} meet in training")
-    return collect_voices(utterances, SPEEDS, hook)
+    voices = collect_voices(utterances_of(recipe.speech, recipe.split), SPEEDS, hook)
+    require_speakers(voices, recipe.episodes.speakers, recipe.speech)
+    return voices
 
 
 def _some(voices: Voices) -> Voices:

@@ -157,22 +157,29 @@ def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | N
         files = audio_files(recipe.unlabelled)
         if not files:
             raise InputError(f"{recipe.unlabelled}: no recordings")
-        unnamed = [Utterance(p, f"{UNNAMED}/{p.stem}", UNNAMED) for p in files]
-    speakers = len({utterance.speaker for utterance in named + unnamed})
-    if speakers < recipe.episodes.speakers:
-        raise InputError(
-            f"{', '.join(map(str, recipe.speech))}: {speakers} speakers, but "
-            f"{recipe.episodes.speakers} meet in training"
-        )
+        names = (p.relative_to(recipe.unlabelled).with_suffix("").as_posix() for p in files)
+        unnamed = [
+            Utterance(path, f"{UNNAMED}/{name}", UNNAMED)
+            for path, name in zip(files, names, strict=True)
+        ]
     voices = collect_voices(named, hook=hook)
     unchanged = voices[np.arange(SPEEDS.index(1.0), len(voices), len(SPEEDS))]
     if unnamed:
         voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
+    require_speakers(voices, recipe.episodes.speakers, recipe.speech)
     if recipe.shifts:
         from diarize.training.shifts import shifted_voices
 
         voices = voices + shifted_voices(unchanged, recipe.seed, hook)
     return voices if start is None else replace(voices, heard=heard_voices(start, voices, hook))
+
+
+def require_speakers(voices: Voices, least: int, folders: Sequence[Path]) -> None:
+    """Raise InputError if fewer than `least` speak in the folders: so many meet in an episode."""
+    speakers = len(np.unique(voices.speakers))
+    if speakers < least:
+        where = ", ".join(map(str, folders))
+        raise InputError(f"{where}: {speakers} speakers, but {least} meet in training")
 
 
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:

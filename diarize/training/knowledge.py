@@ -75,6 +75,8 @@ def speaker_vectors(
     samples = voices.stretch(voice)
     seconds = min(len(samples) / SAMPLE_RATE, window + STEP * (most - 1))
     begins = np.arange(0.0, seconds - window + 1e-9, STEP)
+    if not len(begins):
+        return np.zeros((0, model.dim))
     windows = np.stack([begins, begins + window], axis=1)
     return embed_windows(model, open_recording((samples, SAMPLE_RATE)), windows).astype(np.float64)
 

@@ -9,8 +9,9 @@ import numpy as np
 from pyannote.core import Annotation
 
 from diarize.audio import SAMPLE_RATE
+from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
-from diarize.formats.labelled import Labelled, labelled_recordings, recordings_in
+from diarize.formats.labelled import Labelled, labelled_recordings
 from diarize.mixing.speech import without_pauses
 from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
 from diarize.training.single_speaker import SingleSpeakerSpeech, seconds_of, single_speaker_spans
@@ -47,8 +48,6 @@ def require_labels(folders: Sequence[Path]) -> None:
     for number, folder in enumerate(folders):
         if folder.resolve() in (other.resolve() for other in folders[:number]):
             raise InputError(f"{folder}: named twice")
-        if not folder.is_dir():
-            raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
         here = recordings_in(folder)
         if not here:
             raise InputError(f"{folder}: no recordings")
@@ -62,8 +61,7 @@ def identifiable_seconds(turns: Annotation) -> float:
 
     Zero where there are not two such speakers.
     """
-    spans = [single_speaker_spans(turns, speaker) for speaker in turns.labels()]
-    said = [seconds_of(own) for own in spans if len(own) > 1]
+    said = [seconds_of(own) for own in single_speaker_spans(turns).values() if len(own) > 1]
     return sum(said) if len(said) > 1 else 0.0
 
 

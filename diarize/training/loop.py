@@ -1,4 +1,4 @@
-"""The training loop of f and g: steps, checkpoints that resume, a development report."""
+"""How f and g learn: the rate of a step, what it does with a batch, which batches there are."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from diarize.mixing.voices import FULL_SCALE, Voices
 
 SOURCES = 3  # voices that one window can hold at most
 FADE = SAMPLE_RATE // 100  # samples over which a voice that starts or stops in a window is faded
-LEVEL = (-32.0, -18.0)  # decibels of full scale, root mean square of a window
+LEVEL = (-32.0, -18.0)  # decibels of full scale, root mean square of a window's speech alone
 ROOMS = 48  # made rooms with a microphone, each with `SOURCES` places
 MICROPHONES = 2  # through which each measured room is heard
 RESPONSE = 0.5  # seconds of a measured response that are kept

@@ -1,4 +1,4 @@
-"""What single speakers say in recordings, by a first pass of diarization. Names are not known."""
+"""What single speakers say in recordings, by turns: written down, or of a first pass."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float32
 from pyannote.core import Annotation, Segment
+from pyannote.core.segment import SEGMENT_PRECISION
 
 from diarize.audio import SAMPLE_RATE, Recording
 
@@ -32,6 +33,7 @@ MOST = 120.0
 """Seconds of a speaker of one recording that are kept, which bounds the memory."""
 
 Chunk = Float32[np.ndarray, "_"]
+Span = tuple[float, float]
 Confidence = Mapping[tuple[Segment, str], float]
 
 
@@ -76,55 +78,50 @@ def single_speaker_speech(
     least: float = LEAST,
 ) -> SingleSpeakerSpeech:
     """Take what speakers say alone (`single_speaker_spans`), of those with `least` seconds."""
-    spans = [
-        single_speaker_spans(turns, speaker, confidence, shortest) for speaker in turns.labels()
-    ]
-    enough = [own for own in spans if seconds_of(own) >= least]
+    spans = single_speaker_spans(turns, confidence, shortest)
+    enough = [own for own in spans.values() if seconds_of(own) >= least]
     return SingleSpeakerSpeech(
         recording.uri, tuple(tuple(c) for c in read_spans(recording, enough))
     )
 
 
-def seconds_of(spans: Sequence[tuple[float, float]]) -> float:
+def seconds_of(spans: Sequence[Span]) -> float:
     """How long spans are together."""
     return sum(end - begin for begin, end in spans)
 
 
 def single_speaker_spans(
     turns: Annotation,
-    speaker: str,
     confidence: Confidence = MappingProxyType({}),
     shortest: float = SHORTEST,
-) -> list[tuple[float, float]]:
-    """When a speaker surely speaks alone, seconds: stretches of `shortest` to 1.5 `CHUNK`.
+) -> dict[str, list[Span]]:
+    """When each speaker surely speaks alone, seconds: stretches of `shortest` to 1.5 `CHUNK`.
 
     Args:
         turns: who speaks when.
-        speaker: whose stretches are wanted.
         confidence: of turns, by segment and track; one is certain where nothing is said.
         shortest: seconds of the shortest stretch.
     """
-    from pyannote.core import Timeline
-
-    overlap = turns.get_overlap()
-    spans: list[tuple[float, float]] = []
-    left = MOST
-    for segment, track, label in turns.itertracks(yield_label=True):
-        if label != speaker or confidence.get((segment, track), 1.0) < SUREST:
+    overlap = np.array([(s.start, s.end) for s in turns.get_overlap()]).reshape(-1, 2)
+    spans: dict[str, list[Span]] = {speaker: [] for speaker in turns.labels()}
+    left = dict.fromkeys(spans, MOST)
+    for segment, track, speaker in turns.itertracks(yield_label=True):
+        if confidence.get((segment, track), 1.0) < SUREST:
             continue
-        for alone in Timeline([segment]).extrude(overlap):
-            begin, end = alone.start + EDGE, min(alone.end - EDGE, alone.start + EDGE + left)
+        first = np.searchsorted(overlap[:, 1], segment.start + SEGMENT_PRECISION, "right")
+        last = np.searchsorted(overlap[:, 0], segment.end - SEGMENT_PRECISION, "left")
+        edges = [segment.start, *overlap[first:last].ravel().tolist(), segment.end]
+        for start, stop in zip(edges[::2], edges[1::2], strict=True):  # between the overlap
+            begin, end = start + EDGE, min(stop - EDGE, start + EDGE + left[speaker])
             if end - begin < shortest:
                 continue
-            edges = np.linspace(begin, end, max(1, round((end - begin) / CHUNK)) + 1).tolist()
-            spans += pairwise(edges)
-            left -= end - begin
+            parts = max(1, round((end - begin) / CHUNK))
+            spans[speaker] += pairwise(np.linspace(begin, end, parts + 1).tolist())
+            left[speaker] -= end - begin
     return spans
 
 
-def read_spans(
-    recording: Recording, spans: Sequence[Sequence[tuple[float, float]]]
-) -> list[list[Chunk]]:
+def read_spans(recording: Recording, spans: Sequence[Sequence[Span]]) -> list[list[Chunk]]:
     """The samples of spans, seconds in the recording's time, in one pass over its blocks."""
     wanted = [
         (round((begin - recording.start) * SAMPLE_RATE), round((end - begin) * SAMPLE_RATE))

@@ -126,7 +126,9 @@ def main() -> None:
         trainer.load(checkpoint)
     if packed:
         heard = EpisodeConfig(8, acoustics=AFTER)
-        made = Packed(Episodes(told.speech[0], heard, told.device, told.seed, told.all))
+        made = Packed(
+            Episodes(told.speech[0], heard, told.device, told.seed, told.all, trainer.step)
+        )
     else:
         voices = collect_voices(utterances_of(told.speech, told.split))
         rooms = training_rooms(told.rooms, told.seed)

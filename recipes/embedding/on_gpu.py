@@ -42,6 +42,7 @@ from diarize.features import GAIN, torch_mfcc
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.channel import BLOCK, TELEPHONE
 from diarize.mixing.voices import FULL_SCALE, SPEEDS, UNNAMED, Voices
+from diarize.storage.files import atomic_output
 from diarize.training.episodes import ONE_PERSON, TOO_ALIKE, Batch, EpisodeConfig, clear_of_middle
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.rendering import FADE, LEVEL, SOURCES, training_rooms
@@ -67,12 +68,15 @@ def pack(
     rooms: np.ndarray,
     train: Sequence[str] | None = None,
 ) -> None:
-    """Write what `train` reads: each speaker at his own speed, noise at half of full scale."""
+    """Write what `train` reads: each speaker at his own speed, noise at half of full scale.
+
+    Speech is written last: with it, there is a pack.
+    """
     first = np.unique(voices.speakers, return_index=True)[1]  # played as recorded
     own = voices[np.sort(first)]
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "speech.opus").unlink(missing_ok=True)
     stretches = [np.asarray(own.stretch(v)) for v in range(len(own))]
-    _write(folder, "speech", stretches)
     _write(folder, "noise", [0.05 * noise for noise in noises])
     lengths = np.cumsum([0, *map(len, stretches)])
     corpora = np.unique(own.corpora, return_inverse=True)[1]
@@ -84,6 +88,7 @@ def pack(
     np.savez(folder / "table.npz", allow_pickle=False, **table)
     kept = np.random.default_rng(0).permutation(len(rooms))[:KEPT]
     np.save(folder / "rooms.npy", rooms[kept].astype(np.float16))
+    _write(folder, "speech", stretches)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
@@ -93,17 +98,20 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
 
 def is_pack(folder: Path) -> bool:
-    """Whether `pack` wrote it."""
+    """Whether `pack` wrote it, to the end."""
     return (folder / "speech.opus").exists()
 
 
 def _write(folder: Path, name: str, pieces: Sequence[np.ndarray]) -> None:
     level = 1 - RATES[name] / 256_000
     (folder / f"{name}.npy").unlink(missing_ok=True)  # what was read of an earlier pack
-    with soundfile.SoundFile(
-        folder / f"{name}.opus", "w", SAMPLE_RATE, 1, "OPUS", format="OGG", compression_level=level
-    ) as file:
-        samples = np.concatenate(pieces)
+    samples = np.concatenate(pieces)
+    with (
+        atomic_output(folder / f"{name}.opus") as out,
+        soundfile.SoundFile(
+            out, "w", SAMPLE_RATE, 1, "OPUS", format="OGG", compression_level=level
+        ) as file,
+    ):
         for begin in range(0, len(samples), BLOCK):
             file.write(samples[begin : begin + BLOCK])
 
@@ -127,10 +135,19 @@ class Plans:
 
 
 class Episodes:
-    """Makes batches on a device, all windows of a step at once."""
+    """Makes batches on a device, all windows of a step at once.
+
+    A training that goes on at a `step` hears other ones than from its beginning on.
+    """
 
     def __init__(
-        self, folder: Path, config: EpisodeConfig, device: str, seed: int, of_all: bool = True
+        self,
+        folder: Path,
+        config: EpisodeConfig,
+        device: str,
+        seed: int,
+        of_all: bool = True,
+        step: int = 0,
     ) -> None:
         self.config, self.device = config, device
         self.samples = _read(folder / "speech.opus", device)
@@ -149,8 +166,9 @@ class Episodes:
         self.lifter = torch.zeros(SPECTRUM, device=device)
         self.lifter[:ENVELOPE] = 1.0
         self.lifter[1 - ENVELOPE :] = 1.0
-        self.draw = torch.Generator(device).manual_seed(seed)
-        self.lengths = np.random.default_rng([seed, 9])
+        again = int(np.random.SeedSequence([seed, step]).generate_state(1)[0])
+        self.draw = torch.Generator(device).manual_seed(again if step else seed)
+        self.lengths = np.random.default_rng([seed, 9, step])
         self._spectra: dict[int, Tensor] = {}
 
     def batch(self) -> Batch:
@@ -402,7 +420,8 @@ def _read(path: Path, device: str) -> Tensor:
     with ThreadPoolExecutor(READERS) as readers:
         parts = list(readers.map(part, pairwise(edges)))
     samples = np.concatenate(parts)
-    np.save(kept, samples)
+    with atomic_output(kept) as file:
+        np.save(file, samples)
     return torch.from_numpy(samples).to(device)
 
 

@@ -45,6 +45,23 @@ def test_a_folder_is_every_recording_below_it(tree: Path) -> None:
     assert places(find_jobs(["in/one/", "in/b.FLAC"])) == ["a", "deep/c", "b"]
 
 
+def test_paths_are_told_as_they_were_asked_for(tree: Path) -> None:
+    for asked, source in (
+        ("./in/two", "./in/two/x y.ogg"),
+        ("in/two/", "in/two/x y.ogg"),
+        ("in//two", "in//two/x y.ogg"),
+        ("in/one/../two", "in/one/../two/x y.ogg"),
+    ):
+        assert [job.source for job in find_jobs([asked])] == [source]
+
+
+def test_what_is_no_file_is_passed_over(tree: Path) -> None:
+    (tree / "in" / "two" / "take.wav").mkdir()
+    os.mkfifo(tree / "in" / "two" / "pipe.wav")
+    (tree / "in" / "two" / "gone.wav").symlink_to(tree / "nowhere")  # is told when it is opened
+    assert places(find_jobs(["in/two"])) == ["gone", "x_y"]
+
+
 def test_what_the_run_writes_is_no_input(tree: Path) -> None:
     assert places(find_jobs(["in"], besides=tree / "in" / "one")) == ["a", "b", "two/x_y"]
 

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diarize.audio import open_recording
+from diarize.audio import Recording, open_recording
 from diarize.embedding import windows as module
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.embedding.windows import embed_windows, place_windows
@@ -112,3 +112,36 @@ def test_windows_beyond_the_end_are_moved_back(model, samples):
     recording = open_recording((samples, 16_000))
     vectors = embed_windows(model, recording, np.array([[8.5, 10.1], [20.0, 21.6]]))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_nothing_is_read_after_the_last_window(model, samples, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_SECONDS", 1.0)
+    monkeypatch.setattr(module, "ahead", lambda blocks: blocks)
+    recording, windows = open_recording((samples, 16_000)), np.array([[1.5, 2.5], [0.0, 1.0]])
+    whole = embed_windows(model, recording, np.concatenate([windows, [[8.5, 9.5]]]))
+    read, told = [], []
+
+    def counted(recording, seconds):
+        for block in blocks(recording, seconds):
+            read.append(len(block))
+            yield block
+
+    blocks = Recording.blocks
+    monkeypatch.setattr(Recording, "blocks", counted)
+    part = embed_windows(model, recording, windows, lambda *step: told.append(step))
+    assert np.array_equal(part, whole[:2])
+    assert len(read) == 3
+    assert told == [("embedding", 1.0, 9.0), ("embedding", 2.0, 9.0), ("embedding", 9.0, 9.0)]
+
+
+def test_windows_that_wait_hold_their_own_frames_alone(model, samples, monkeypatch):
+    waiting = []
+    add = module.Batches.add
+
+    def spy(batches, row, frames):
+        waiting.append(frames)
+        add(batches, row, frames)
+
+    monkeypatch.setattr(module.Batches, "add", spy)
+    embed_windows(model, open_recording((samples, 16_000)), np.array([[0.0, 1.0], [4.0, 5.0]]))
+    assert [frames.base for frames in waiting] == [None, None]

@@ -41,3 +41,7 @@ def test_a_stretch_depends_on_seed_and_number_alone(replay: Replay, tmp_path: Pa
 def test_a_folder_without_recordings_is_refused(replay: Replay, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recordings in"):
         Recorded.of([tmp_path], replay)
+    (tmp_path / "here").mkdir()
+    soundfile.write(tmp_path / "here" / "short.wav", np.full(16_000, 0.1), 16_000)
+    with pytest.raises(InputError, match=r"misspelt: no such folder$"):
+        Recorded.of([tmp_path / "here", tmp_path / "misspelt"], replay)

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 import soundfile
@@ -5,6 +7,7 @@ import soundfile
 from diarize.errors import InputError
 from diarize.mixing.speech import (
     active_frames,
+    audio_files,
     by_speaker,
     find_utterances,
     utterances_of,
@@ -85,3 +88,19 @@ def test_silence_and_nothing_are_inactive():
     assert not active_frames(np.zeros(16_000, np.float32)).any()
     assert active_frames(np.zeros(3, np.float32)).shape == (0,)
     assert len(without_pauses(np.zeros(16_000, np.float32))) == 0
+
+
+def test_recordings_of_a_folder(tmp_path):
+    """Not what is hidden, as what macOS leaves beside a file, nor what is no file."""
+    for name in ("ann/1.wav", "ann/._1.wav", ".cut/ann/2.wav", "ann/take.wav/3.flac", "b.OGG"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    os.mkfifo(tmp_path / "pipe.wav")
+    (tmp_path / "gone.wav").symlink_to(tmp_path / "nowhere")  # which is told when it is opened
+    found = ["ann/1.wav", "ann/take.wav/3.flac", "b.OGG", "gone.wav"]
+    assert audio_files(tmp_path) == [tmp_path / name for name in found]
+    assert [u.speaker for u in find_utterances(tmp_path)] == ["ann", "ann/take.wav"]
+    with pytest.raises(InputError, match=r"no: no such folder$"):
+        audio_files(tmp_path / "no")
+    with pytest.raises(InputError, match=r"b\.OGG: not a folder$"):
+        audio_files(tmp_path / "b.OGG")

@@ -62,7 +62,7 @@ def test_what_says_nothing_of_overlap(measure: ModuleType) -> None:
 
 def test_recordings_are_paired(measure: ModuleType, recordings: Path, tmp_path: Path) -> None:
     assert measure.paired(recordings) == [(recordings / "a.wav", recordings / "a.rttm")]
-    with pytest.raises(InputError, match="no recordings"):
+    with pytest.raises(InputError, match="no such folder"):
         measure.paired(tmp_path / "nowhere")
 
 

@@ -48,7 +48,7 @@ def recipe(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> ActivityRecipe:
 
 def train(recipe: ActivityRecipe, folder: Path, **options: Any) -> dict[str, torch.Tensor]:
     path = train_activity(recipe, folder, **{"workers": 0, **options})
-    return load_counter.__wrapped__(path).state_dict()
+    return load_counter(path).state_dict()
 
 
 def test_an_interrupted_training_goes_on(recipe: ActivityRecipe, tmp_path: Path) -> None:
@@ -144,13 +144,19 @@ def test_a_broken_gradient_stops_the_training(
         ({"turns": ["no"]}, "no"),
         ({"noise": [Path("no")]}, "no: no such folder of noise"),
         ({"rooms": Path("no")}, "no: no such folder of rooms"),
+        ({"unlabelled": [Path("no")], "teacher": Path("teacher")}, "no: no such folder$"),
         ({"development": "dev"}, "go together"),
         ({"start": Path("no")}, "no: no such weights"),
     ],
 )
 def test_what_cannot_be_used_is_refused(
-    recipe: ActivityRecipe, tmp_path: Path, change: dict[str, Any], reason: str
+    recipe: ActivityRecipe,
+    tmp_path: Path,
+    change: dict[str, Any],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(module, "load_teacher", lambda _: None)
     with pytest.raises(InputError, match=reason):
         train(dataclasses.replace(recipe, **change), tmp_path)
     assert not list(tmp_path.iterdir())

@@ -1,8 +1,12 @@
+import errno
+import os
+import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from diarize.errors import InputError, explain
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import Replay
 from diarize.mixing.talk import Talk
@@ -132,3 +136,25 @@ def test_of_recordings_the_teacher_alone_says_how_many_speak(
     assert np.abs(shard.told.astype(int).sum(axis=2) - 255).max() <= 2
     for name, column in vars(render_shard(source, 3, 1, 5.12)).items():
         np.testing.assert_array_equal(column, getattr(shard[3:4], name))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_cannot_be_rendered_or_written_is_one_plain_line(
+    replay: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    folder = ShardFolder(Source(replay), tmp_path, 2, SECONDS)
+    reason, before = os.strerror(errno.EFBIG), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))  # as if the disk were full
+    try:
+        with pytest.raises(OSError, match=reason) as written:
+            Shards(folder, 1, workers)[0]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert explain(written.value) == (1, f"{folder.path(0)}: {reason}")
+
+    def refused(*_: object) -> Shard:
+        raise InputError("noise.wav: is damaged")
+
+    monkeypatch.setattr("diarize.training.chunks.render_shard", refused)
+    with pytest.raises(InputError, match=r"^noise\.wav: is damaged$"):
+        Shards(folder, 1, workers)[0]

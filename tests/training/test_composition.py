@@ -20,7 +20,7 @@ from diarize.training.development import vectors_of
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.fitting import Fit, Seen, whitened
 
-from ..making import write_hums
+from ..making import write_hum, write_hums
 from ..networks import DIM, SAMPLES, write
 
 
@@ -100,6 +100,16 @@ def test_what_cannot_be_fitted(
 ) -> None:
     with pytest.raises(InputError, match=reason):
         fit_composition(dataclasses.replace(recipe, **change), workers=0)  # type: ignore[arg-type]
+
+
+def test_a_silent_speaker_is_left_out(recipe: CompositionRecipe, tmp_path: Path) -> None:
+    for n in range(4):
+        (tmp_path / f"s{n}").mkdir()
+        write_hum(tmp_path / f"s{n}" / "a.wav", 80 + 23 * n, spoken=float(n > 0))
+    with pytest.raises(InputError, match="3 speakers, but 4 meet in training"):
+        fit_composition(
+            dataclasses.replace(recipe, speech=[tmp_path], split=None, development=None), workers=0
+        )
 
 
 def test_the_map_begins_by_making_voices_scatter_more_alike_in_all_directions() -> None:

@@ -172,6 +172,7 @@ def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_p
         ({"noise": [tmp_path / "no"]}, "no: no such folder of noise"),
         ({"rooms": tmp_path / "no"}, "no: no such folder of rooms"),
         ({"unlabelled": tmp_path}, ": no recordings"),
+        ({"unlabelled": tmp_path / "no"}, "no: no such folder$"),
         ({"episodes": EpisodeConfig(speakers=5)}, "4 speakers, but 5 meet in training"),
     ):
         with pytest.raises(InputError, match=reason):
@@ -192,7 +193,7 @@ def test_unlabelled_files_are_voices_of_their_own(recipe: Recipe, tmp_path: Path
     voices = Voices.load(tmp_path / "out" / "voices")
     # four at seven speeds, two at three
     assert len(voices) == 4 * 7 + 2 * 3
-    assert set(voices.speakers[-6:]) == {"unlabelled/0", "unlabelled/1"}
+    assert set(voices.speakers[-6:]) == {"unlabelled/deep/0", "unlabelled/deep/1"}
     # Whom a voice resembles is what the weights to begin with say.
     assert voices.heard is not None
     np.testing.assert_allclose(np.linalg.norm(voices.heard, axis=1), 1, atol=1e-5)
@@ -207,3 +208,32 @@ def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(InputError, match=reason):
             train(recipe, tmp_path / "out", device=device)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_silent_speaker_is_left_out(recipe: Recipe, tmp_path: Path) -> None:
+    for n in range(5):
+        (tmp_path / "speech" / f"s{n}").mkdir(parents=True)
+        write_hum(tmp_path / "speech" / f"s{n}" / "a.wav", 80 + 23 * n, spoken=float(n > 0))
+    start = CompositionalEmbedding(EmbeddingConfig(dim=12, hidden=8, layers=1, branches=2, part=16))
+    save_model(start, tmp_path / "start.safetensors")
+    heard = dataclasses.replace(recipe, speech=[tmp_path / "speech"], split=None)
+    for number, begun in enumerate((None, tmp_path / "start.safetensors")):
+        train(dataclasses.replace(heard, start=begun), tmp_path / f"out{number}", until=1)
+        voices = Voices.load(tmp_path / f"out{number}" / "voices")
+        assert set(voices.speakers) == {"s1", "s2", "s3", "s4"}
+    five = dataclasses.replace(heard, episodes=EpisodeConfig(speakers=5))
+    with pytest.raises(InputError, match="speech: 4 speakers, but 5 meet in training"):
+        train(five, tmp_path / "few")
+
+
+def test_unlabelled_files_of_one_name_are_two_voices(recipe: Recipe, tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / "more" / f"book{number}").mkdir(parents=True)
+        write_hum(tmp_path / "more" / f"book{number}" / "01.x.wav", 300 + 20 * number)
+    write_hum(tmp_path / "more" / "02.wav", 350)
+    more = dataclasses.replace(recipe, unlabelled=tmp_path / "more")
+    train(more, tmp_path / "out", until=1)
+    voices = Voices.load(tmp_path / "out" / "voices")
+    assert set(voices.speakers[voices.corpora == "unlabelled"]) == {
+        "unlabelled/02", "unlabelled/book0/01.x", "unlabelled/book1/01.x",
+    }  # fmt: skip

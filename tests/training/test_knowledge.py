@@ -11,7 +11,14 @@ import torch
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, Knowledge
 from diarize.embedding.knowledge import SCATTER
 from diarize.mixing.voices import Voices
-from diarize.training.knowledge import AXES, SHIPPED_WITHIN, axes_of, measured, speaker_vectors
+from diarize.training.knowledge import (
+    AXES,
+    SHIPPED_WITHIN,
+    axes_of,
+    heard_voices,
+    measured,
+    speaker_vectors,
+)
 
 
 def test_axes_of_speakers() -> None:
@@ -68,3 +75,13 @@ def test_what_is_measured_takes_the_place_of_what_was_known(
     )
     assert found.scatter.alike == pytest.approx(1 - (1 - SCATTER.alike) * within / SHIPPED_WITHIN)
     assert again == before.scatter
+
+
+def test_a_voice_that_is_too_short_is_heard_as_nothing(
+    model: CompositionalEmbedding, hums: Voices
+) -> None:
+    voices = dataclasses.replace(hums, ends=np.append(hums.starts[:1], hums.ends[1:]), heard=None)
+    heard = heard_voices(model, voices)
+    assert not heard[0].any()
+    np.testing.assert_allclose(np.linalg.norm(heard[1:], axis=1), 1, atol=1e-5)
+    assert len(speaker_vectors(model, voices, 0, 2.0)) == 0

@@ -24,6 +24,9 @@ def label(folder: Path, stem: str, uri: str | None = None) -> None:
 def test_recordings_and_turns_of_one_stem(tmp_path: Path) -> None:
     label(tmp_path, "monday", uri="another")
     label(tmp_path, "friday")
+    (tmp_path / "talks.wav").mkdir()
+    for hidden in ("._friday.wav", "._friday.rttm"):  # as macOS leaves them
+        (tmp_path / hidden).write_bytes(b"\0\5\x16\7")
     found = labelled_recordings([tmp_path])
     assert [recording.uri for recording, _ in found] == ["friday", "monday"]
     assert [turns_of(truth) for _, truth in found] == [[(0.5, 2.5, "ann")]] * 2
@@ -33,6 +36,8 @@ def test_recordings_and_turns_of_one_stem(tmp_path: Path) -> None:
 def test_labels_that_are_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere: no such folder"):
         require_labels([tmp_path / "nowhere"])
+    with pytest.raises(InputError, match="nowhere: no such folder"):
+        labelled_recordings([tmp_path / "nowhere"])
     with pytest.raises(InputError, match=r"no recordings"):
         require_labels([tmp_path])
     label(tmp_path, "monday")

@@ -6,12 +6,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from pyannote.core import Annotation, Segment
+from hypothesis import given
+from hypothesis import strategies as st
+from pyannote.core import Annotation, Segment, Timeline
 
 from diarize.audio import open_recording
 from diarize.pipeline import Diarizer
 from diarize.timeline import Diarization
 from diarize.training.single_speaker import (
+    CHUNK,
+    EDGE,
+    MOST,
+    SUREST,
     SingleSpeakerSpeech,
     read_spans,
     single_speaker_spans,
@@ -34,19 +40,60 @@ def test_sure_turns_without_overlap_and_edges() -> None:
         (12.0, 20.0, "b", 0.9),
     )  # fmt: skip
     # Overlap and an unsure turn are left out; what is left of 10 to 11.5 is too short.
-    assert single_speaker_spans(found.annotation, "a", found.confidence) == [
-        pytest.approx((0.1, 2.9))
-    ]
+    spans = single_speaker_spans(found.annotation, found.confidence)
+    assert list(spans) == ["a", "b"]
+    assert spans["a"] == [pytest.approx((0.1, 2.9))]
     edges = [12.1, 12.1 + 7.8 / 3, 12.1 + 2 * 7.8 / 3, 19.9]
-    assert single_speaker_spans(found.annotation, "b", found.confidence) == [
-        pytest.approx((begin, end)) for begin, end in pairwise(edges)
-    ]
+    assert spans["b"] == [pytest.approx((begin, end)) for begin, end in pairwise(edges)]
 
 
 def test_a_speaker_is_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("diarize.training.single_speaker.MOST", 4.0)
-    spans = single_speaker_spans(diarization((0.0, 30.0, "a", 1.0)).annotation, "a")
-    assert sum(end - begin for begin, end in spans) == pytest.approx(4.0)
+    spans = single_speaker_spans(diarization((0.0, 30.0, "a", 1.0)).annotation)
+    assert sum(end - begin for begin, end in spans["a"]) == pytest.approx(4.0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 200), st.integers(1, 80), st.sampled_from("abc"), st.booleans()),
+        max_size=25,
+    ),
+    st.sampled_from([0.1, 0.37]),
+)
+def test_spans_are_those_of_each_turn_without_the_overlap(
+    turns: list[tuple[int, int, str, bool]], unit: float
+) -> None:
+    said, confidence = Annotation(), {}
+    for number, (begin, length, name, sure) in enumerate(turns):
+        track = str(number)
+        segment = Segment(begin * unit, begin * unit + length * unit)
+        said[segment, track] = name
+        confidence[segment, track] = 0.9 if sure else 0.5
+    expected: dict[str, list[tuple[float, float]]] = {name: [] for name in said.labels()}
+    left = dict.fromkeys(expected, MOST)
+    for segment, track, name in said.itertracks(yield_label=True):
+        if confidence[segment, track] < SUREST:
+            continue
+        for alone in Timeline([segment]).extrude(said.get_overlap()):
+            begin, end = alone.start + EDGE, min(alone.end - EDGE, alone.start + EDGE + left[name])
+            if end - begin >= 0.5:
+                parts = max(1, round((end - begin) / CHUNK))
+                expected[name] += pairwise(np.linspace(begin, end, parts + 1).tolist())
+                left[name] -= end - begin
+    assert single_speaker_spans(said, confidence, 0.5) == expected
+
+
+def test_overlap_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    found = diarization(*((2.5 * n, 2.5 * n + 3.0, "abcd"[n % 4], 1.0) for n in range(8)))
+    overlap = Annotation.get_overlap
+    monkeypatch.setattr(
+        Annotation, "get_overlap", lambda turns: looked.append(turns) or overlap(turns)
+    )
+    recording = open_recording((np.zeros(16_000 * 25, np.float32), 16_000))
+    heard = single_speaker_speech(recording, found.annotation, least=1.0)
+    assert len(heard.speakers) == 4
+    assert looked == [found.annotation]
 
 
 def test_samples_of_spans() -> None:
