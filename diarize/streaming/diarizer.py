@@ -173,6 +173,11 @@ class StreamingDiarizer:
         """Final turns so far."""
         return self._refinement.turns
 
+    @property
+    def settling(self) -> bool:
+        """Whether a pass over the past is under way, whose turns nobody has been told yet."""
+        return self._refinement.under_way
+
     def push(self, samples: Any) -> list[Turn]:
         """Take in sound.
 
@@ -200,14 +205,18 @@ class StreamingDiarizer:
 
         Args:
             until: seconds; what was spoken before is decided now, as far as it can be known.
+
+        Returns:
+            What was decided, as by `push`; then what was settled meanwhile.
         """
-        if self._ended or until <= self.decided:
-            return []
-        waiting = self._intake.waiting // CHUNK * CHUNK
-        piece = self._intake.take(waiting) if waiting else None
-        said = [] if piece is None else self._hear(piece)
-        with one_thread():
-            return said + self._say(until)
+        said: list[Turn] = []
+        if not self._ended and until > self.decided:
+            waiting = self._intake.waiting // CHUNK * CHUNK
+            piece = self._intake.take(waiting) if waiting else None
+            said = [] if piece is None else self._hear(piece)
+            with one_thread():
+                said += self._say(until)
+        return said + self._refinement.collect()
 
     def end(self) -> list[Turn]:
         """There is no more sound: decide on what is left."""

@@ -20,6 +20,8 @@ from diarize.streaming.sources import Blocks
 from diarize.streaming.turns import lines_of, map_line, merged_line
 
 if TYPE_CHECKING:
+    from pyannote.core import Annotation
+
     from diarize.streaming import StreamingDiarizer, Turn
 
 Note = Callable[[str], None]
@@ -109,12 +111,14 @@ class Session:
     Attributes:
         failure: what ended the stream before its time, if anything did.
         unheard: whether nobody reads the lines any more.
+        result: what is written; None: there is none yet.
     """
 
     def __init__(self, diarizer: StreamingDiarizer, lines: Sink, note: Note) -> None:
         self.diarizer, self.lines, self.note = diarizer, lines, note
         self.failure: Exception | None = None
         self.unheard = False
+        self.result: Annotation | None = None
 
     def follow(
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
@@ -127,21 +131,29 @@ class Session:
     def _follow(self, blocks: Blocks, latency: float, interruption: Interruption) -> None:
         diarizer, deadlines = self.diarizer, Deadlines(latency)
         while not (self.unheard or interruption.number):
-            try:
-                block = blocks.next(deadlines.patience(time.monotonic(), POLL))
-                if block is None:
-                    break
-                if len(block):
-                    now, before = time.monotonic(), diarizer.seconds
-                    turns = diarizer.push(block)
-                    deadlines.heard(now, before, diarizer.seconds)
-                else:  # the source has stalled
-                    turns = diarizer.catch_up(deadlines.due(time.monotonic()))
-            except InputError as problem:
-                self.failure = problem
+            block = self._next(blocks, deadlines.patience(time.monotonic(), POLL))
+            if block is None:
                 break
+            if len(block):
+                now, before = time.monotonic(), diarizer.seconds
+                try:
+                    turns = diarizer.push(block)
+                except InputError as problem:
+                    self.failure = problem
+                    break
+                deadlines.heard(now, before, diarizer.seconds)
+            else:  # the source has stalled
+                turns = diarizer.catch_up(deadlines.due(time.monotonic()))
             self.tell(turns)
             deadlines.decided(diarizer.decided)
+
+    def _next(self, blocks: Blocks, seconds: float) -> np.ndarray | None:
+        """The next block, as `Blocks.next`; None, too, where the source has failed."""
+        try:
+            return blocks.next(seconds)
+        except (InputError, OSError) as problem:
+            self.failure = problem
+            return None
 
     def tell(self, turns: Sequence[Turn]) -> None:
         """Say turns, as long as somebody listens."""
@@ -153,35 +165,11 @@ class Session:
             except BrokenPipeError as problem:
                 self.unheard, self.failure = True, problem
 
-    def settle(self, out: Path | None) -> None:
-        """Cluster all that was heard, say what came of it, and write it."""
-        diarizer = self.diarizer
-        if self.unheard and out is None:
-            return
-        said = len(diarizer.settled)
-        try:
-            annotation = diarizer.finish()
-        except (KeyboardInterrupt, SystemExit):  # asked to end a second time
-            self.note("interrupted before the end of the last pass: this is what was said live")
-            annotation = diarizer.live()
-        else:
-            self.tell(diarizer.settled[said:])
-            self._tell_map()
-        if out is not None and isinstance(self.failure, InputError):
-            if not annotation:  # what is there already is worth more than nothing
-                return
-            self.note(f"{out}: holds what came before, {diarizer.seconds:.1f} s")
-        if out is not None:
-            from diarize.formats import FORMATS, written_format
-            from diarize.formats.table import Beside
-            from diarize.storage.files import atomic_output
-
-            name = written_format(out) or "rttm"
-            beside = Beside(end=diarizer.seconds)
-            with atomic_output(out, "w") as file:
-                file.write(FORMATS[name].write(annotation, diarizer.options, None, beside))
-
-    def _tell_map(self) -> None:
+    def settle(self) -> None:
+        """Cluster all that was heard, and say what came of it."""
+        said = len(self.diarizer.settled)
+        self.result = self.diarizer.finish()
+        self.tell(self.diarizer.settled[said:])
         names = self.diarizer.speaker_map()
         for live, final in names.items():
             self.note(f"{live} is {final or 'nobody'}")
@@ -190,6 +178,29 @@ class Session:
                 self.lines.tell_map(names)
             except BrokenPipeError as problem:
                 self.failure = problem
+
+    def hurry(self) -> None:
+        """Asked to end a second time: what was said live is the result, if there is none yet."""
+        if self.result is None:
+            self.note("interrupted before the end of the last pass: this is what was said live")
+            self.result = self.diarizer.live()
+
+    def write(self, out: Path) -> None:
+        """Write the result."""
+        from diarize.formats import FORMATS, written_format
+        from diarize.formats.table import Beside
+        from diarize.storage.files import atomic_output
+
+        diarizer = self.diarizer
+        assert self.result is not None
+        if self.failure is not None and not isinstance(self.failure, BrokenPipeError):
+            if not self.result:  # what is there already is worth more than nothing
+                return
+            self.note(f"{out}: holds what came before, {diarizer.seconds:.1f} s")
+        name = written_format(out) or "rttm"
+        beside = Beside(end=diarizer.seconds)
+        with atomic_output(out, "w") as file:
+            file.write(FORMATS[name].write(self.result, diarizer.options, None, beside))
 
 
 def listen(
@@ -211,15 +222,22 @@ def listen(
         The exit code: 0, or 128 and the number of the signal that ended it.
 
     Raises:
-        InputError: sound that cannot be used; what came before is settled and written.
+        InputError, OSError: sound that cannot be used, or a source that fails; what came before is
+            settled and written.
         BrokenPipeError: nobody reads the lines any more; the result is written nevertheless.
     """
     with Interruption() as interruption, sink as lines:
         session = Session(diarizer, lines, note)
-        session.follow(source, latency, interruption)
-        if not (diarizer.seconds or interruption.number or session.failure):
-            raise InputError(f"{diarizer.uri}: no sound came")
-        session.settle(out)
+        try:
+            session.follow(source, latency, interruption)
+            if not (diarizer.seconds or interruption.number or session.failure):
+                raise InputError(f"{diarizer.uri}: no sound came")
+            if out is not None or not session.unheard:
+                session.settle()
+        except (KeyboardInterrupt, SystemExit):
+            session.hurry()
+        if out is not None:
+            session.write(out)
     if session.failure is not None:
         raise session.failure
     if not diarizer.said.turns:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, InvalidStateError, wait
+from dataclasses import replace
 from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32, Float64, Int64
 
 from diarize import clustering
 from diarize.activity.counts import VoiceCounts
+from diarize.activity.regions import ROUNDING, close_gaps
+from diarize.embedding.embedded import apart
+from diarize.embedding.windows import place_windows
 from diarize.errors import InputError
 from diarize.streaming.history import CountSpool, Spool
+from diarize.streaming.review import LAST
 from diarize.streaming.settling import Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import recounted
+from diarize.timeline.speaker_count import fit_and_prune
 
 if TYPE_CHECKING:
     from diarize.embedding import Knowledge
@@ -37,6 +43,20 @@ REMEMBERED = 600.0  # seconds before the part that is settled that are decoded w
 SHORTEST_REFINE = 5.0  # seconds
 # Passes of several streams take turns: half of the cores are left to what is live.
 PASSES = BoundedSemaphore(max(1, (os.cpu_count() or 1) // 2))
+
+
+def spread(
+    cells: Float64[np.ndarray, "n 2"], known: Knowledge
+) -> tuple[Int64[np.ndarray, " m"], float]:
+    """Which of a stream's windows are clustered, and how many seconds apart: as of a recording.
+
+    All of them, or in more than half an hour of speech those nearest to where a recording's lie.
+    """
+    step = apart(cells, known)
+    if step <= known.step:
+        return np.arange(len(cells)), known.step
+    wider = place_windows(close_gaps(cells, ROUNDING), known.window, step)[1]
+    return np.unique(np.searchsorted(cells[:, 0], wider.mean(axis=1), side="right") - 1), step
 
 
 class Refinement:
@@ -94,6 +114,11 @@ class Refinement:
         self._begin(heard - self._interval, narrow)
         self._next += self._interval
 
+    @property
+    def under_way(self) -> bool:
+        """Whether there is a pass that was not collected yet."""
+        return self._pass is not None
+
     def is_done(self, within: float) -> bool:
         """Whether no pass is under way, at the latest after so many seconds of waiting for it."""
         if self._pass is not None:
@@ -129,10 +154,14 @@ class Refinement:
 
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
-        coarse = self.coarse.read()[1]
+        every, coarse = self.coarse.read()
         cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
         self._settled_until = until
         known = self._known.within(narrow)
+        if begin == 0 and until == math.inf:  # all at once; passes compare windows
+            rows, step = spread(every, known)
+            coarse = coarse[rows]
+            known = replace(known, scatter=known.scatter.denser(known.step / step))
         how = self._clustering(len(coarse), known), known.likeness
         settle = self._settler.settle
         self._pass = self._submit(settle, *how, coarse, cells, fine, begin, until, counts)
@@ -146,15 +175,14 @@ class Refinement:
     def _made(self, backend: str, bounds: Mapping[str, int | None], known: Knowledge) -> Any:
         return clustering.make(backend, **bounds, scatter=known.scatter, **self._params)
 
-    def review(self, n_windows: int, narrow: bool, most: int) -> Future[Clustered]:
+    def review(self, narrow: bool, most: int) -> Future[Clustered]:
         """Cluster what was heard last, in a thread, for whoever finds speakers live.
 
         Args:
-            n_windows: that are clustered, at most.
             narrow: whether the band is narrow.
             most: speakers.
         """
-        cells, coarse = self.coarse.read(max(0, len(self.coarse) - n_windows))
+        cells, coarse = self.coarse.read(max(0, len(self.coarse) - LAST))
         return self._submit(self._review, coarse, self._heard(cells[0, 0]), narrow, most)
 
     def _review(
@@ -163,7 +191,7 @@ class Refinement:
         known = self._known.within(narrow)
         estimator = self._made("ckm", {"max_speakers": most}, known)
         decoded = decoder(*heard, self._options)
-        return coarse, recounted(estimator, coarse, decoded, known.likeness)[0]
+        return coarse, fit_and_prune(estimator, coarse, decoded, known.likeness)[0]
 
     def _heard(self, begin: float) -> Decodable:
         """What was heard from so many seconds on."""
@@ -171,14 +199,24 @@ class Refinement:
         return cells, fine, self.counts.read(cells[0, 0]) if len(cells) else None
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Work in a thread when it is its turn.
+
+        Who cancels it lets the next one begin at once; what has begun goes on beside it, unheard.
+        """
         done: Future[Any] = Future()
 
         def run() -> None:
-            try:
-                with self._one_at_a_time, PASSES:
+            turn = contextlib.ExitStack()
+            turn.enter_context(self._one_at_a_time)
+            turn.enter_context(PASSES)
+            done.add_done_callback(lambda _: turn.close())
+            if done.cancelled():
+                return
+            with contextlib.suppress(InvalidStateError):  # nobody wants it any more
+                try:
                     done.set_result(work(*arguments))
-            except BaseException as problem:  # told where the result is taken
-                done.set_exception(problem)
+                except BaseException as problem:  # told where the result is taken
+                    done.set_exception(problem)
 
         # A daemon: a pass that takes long must not keep the program from ending.
         Thread(target=run, name="diarize-refinement", daemon=True).start()

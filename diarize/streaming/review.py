@@ -26,7 +26,7 @@ DELAY = 1.0  # seconds of sound that a review is given
 LEAST = 0.2  # seconds that one which is wanted may be waited for
 STREAMS = os.cpu_count() or 1  # at once, with more of which none is reviewed: cores are for speech
 
-Look = Callable[[int, bool], "Future[Any]"]
+Look = Callable[[bool], "Future[Any]"]
 
 
 @dataclass(eq=False)
@@ -44,9 +44,9 @@ class Reviews:
 
     Args:
         live: what learns from them.
-        look: begins one over so many windows, the last of what was heard, in a thread; the second
-            argument says whether the band is narrow. Its result is what was clustered and how:
-            vectors and a fitted clustering.
+        look: begins one over the last of what was heard, in a thread; its argument says whether the
+            band is narrow. Its result is what was clustered and how: vectors and a fitted
+            clustering.
     """
 
     going_on: ClassVar[WeakSet[Reviews]] = WeakSet()  # of all streams
@@ -58,8 +58,10 @@ class Reviews:
         self.going_on.add(self)
 
     def end(self) -> None:
-        """The stream has ended."""
+        """The stream has ended: nobody wants what is under way."""
         self.going_on.discard(self)
+        if self._now is not None:
+            self._now.result.cancel()
 
     def go_on(self, heard: float, n_windows: int, narrow: bool, patience: float) -> None:
         """Begin a review that is due, and learn from one that is done.
@@ -75,7 +77,7 @@ class Reviews:
         if self._now is None:
             if n_windows >= self._next and len(self.going_on) <= STREAMS:
                 self._next = min(int(np.ceil(n_windows * GROWTH)), n_windows + LAST // 2)
-                result = self._look(LAST, narrow)
+                result = self._look(narrow)
                 self._now = Review(result, heard + DELAY, self._live.taken, LEAST)
             return
         if heard < self._now.until:

@@ -39,6 +39,7 @@ MOST_BYTES = 1 << 20  # of one message
 MOST_REASON = 123  # bytes of the reason of a close
 READING = 30.0  # seconds after which a client who does not read is given up
 POLL = 3600.0  # seconds: nothing is due
+PASS_POLL = 0.5  # seconds after which is looked whether a pass over the past is done
 TRY_AGAIN_LATER, UNUSABLE, BROKEN = 1013, 1008, 1011  # codes of a close
 RATE = 16_000  # Hz
 END = "end"  # the message with which a client says that no more sound follows
@@ -81,6 +82,12 @@ class ClientStream:
         """Seconds of it that the stream has not taken in."""
         return len(self._held) / (self.pcm.width * self.diarizer.rate)
 
+    @property
+    def patience(self) -> float:
+        """Seconds in which sound must come, or else it is time to `catch_up`."""
+        most = PASS_POLL if self.diarizer.settling else POLL
+        return self.deadlines.patience(time.monotonic(), most)
+
     def hold(self, data: bytes) -> bool:
         """Keep samples that have come, and say whether the stream has work to do with them."""
         before = self.seconds
@@ -94,7 +101,7 @@ class ClientStream:
         return self._said(self.diarizer.push(self.pcm.decode(data)))
 
     def catch_up(self) -> list[str]:
-        """No sound comes: decide on what would be late otherwise."""
+        """No sound comes: decide on what would be late otherwise, and say what was settled."""
         said = self.take()
         return said + self._said(self.diarizer.catch_up(self.deadlines.due(time.monotonic())))
 
@@ -185,12 +192,16 @@ class StreamServer:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Give the page; let nobody in whom another page sends."""
-        path = urlsplit(request.path).path
+        try:
+            path = urlsplit(request.path).path
+            origin, host = request.headers.get("Origin"), request.headers.get("Host")
+            own = origin is None or urlsplit(origin).netloc == host
+        except (ValueError, LookupError):  # no address; two of a header
+            return connection.respond(400, "this is no request that can be understood\n")
         if path == STREAM_PATH:
-            origin = request.headers.get("Origin")
-            if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
-                return connection.respond(403, f"{origin}: only the server's own page may listen\n")
-            return None
+            if own:
+                return None
+            return connection.respond(403, f"{origin}: only the server's own page may listen\n")
         if path != "/":
             return connection.respond(404, f"{path}: there are / and {STREAM_PATH}\n")
         response = connection.respond(200, "")
@@ -254,8 +265,7 @@ class StreamServer:
         told = {"stream": client.diarizer.uri, "rate": client.diarizer.rate}
         await _send(connection, [json.dumps(told)])
         while client.seconds < self.limits.seconds:
-            waited = client.deadlines.patience(time.monotonic(), POLL)
-            message = await self._next(connection, waited)
+            message = await self._next(connection, client.patience)
             if message == END:
                 await _send(connection, await _run(self._workers, client.take))
                 return

@@ -14,7 +14,7 @@ from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
-from diarize.timeline.recount import recounted
+from diarize.timeline.speaker_count import fit_and_prune
 
 Stretch = tuple[float, float, tuple[str, ...]]
 
@@ -70,7 +70,7 @@ class Settler:
         least = self._least if whole else 0
         decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
         if whole:  # of a part of it, turns do not tell how many
-            estimator, found = recounted(estimator, coarse, decoded, likeness)
+            estimator, found = fit_and_prune(estimator, coarse, decoded, likeness)
         else:
             found = decoded(estimator.fit(coarse))
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()

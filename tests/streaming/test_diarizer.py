@@ -18,6 +18,7 @@ from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import rttm_text
 from diarize.streaming import Turn, history
+from diarize.streaming.refinement import Refinement
 from diarize.streaming.settling import Settler
 from diarize.streaming.timing import MARGIN
 
@@ -193,6 +194,50 @@ def test_what_is_said_live_waits_for_no_pass(
     feed(plain, long, [4000])
     spoken = [d.finish().get_timeline().support().duration() for d in (diarizer, plain)]
     assert spoken[0] == pytest.approx(spoken[1], abs=0.5)
+
+
+def test_a_stream_that_stalls_is_told_what_is_settled(
+    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, settle = threading.Event(), Settler.settle
+
+    def slow(self: Settler, *arguments: Any) -> Any:
+        assert go_on.wait(60)
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Settler, "settle", slow)
+    monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)
+    clock = count(start=0, step=1000)  # sound is never ahead of it: no review is waited for
+    monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
+    diarizer = StreamingDiarizer(RATE, refine=5.0)
+    assert not diarizer.settling
+    diarizer.push(sound[: 11 * RATE])
+    assert diarizer.settling and not any(turn.final for turn in diarizer.catch_up(0.0))
+    go_on.set()
+    found: list[Turn] = []
+    while diarizer.settling:
+        found += diarizer.catch_up(0.0)
+    assert found == diarizer.settled and all(turn.final for turn in found) and found
+
+
+def test_the_end_waits_for_no_review(sound: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, ended = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> None:
+        assert go_on.wait(60)
+        ended.set()
+
+    monkeypatch.setattr(Refinement, "_review", slow)
+    monkeypatch.setattr("diarize.streaming.refinement.PASSES", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)
+    clock = count(start=0, step=1000)
+    monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
+    diarizer = StreamingDiarizer(RATE, refine=5.0)
+    diarizer.push(sound[: 11 * RATE])
+    assert diarizer.settling  # a pass, too, waits behind it
+    assert diarizer.finish().labels() and not go_on.is_set()
+    go_on.set()
+    assert ended.wait(60)
 
 
 def test_silence_says_nothing() -> None:

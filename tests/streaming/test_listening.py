@@ -137,6 +137,50 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def interrupt_twice() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    while signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(9)
+
+
+class Interrupted(Diarizer):
+    """Somebody cannot wait while it works."""
+
+    def __init__(self, during: str) -> None:
+        super().__init__()
+        self.during = during
+
+    def push(self, samples: np.ndarray) -> list[Turn]:
+        if self.during == "push" and self.seconds:
+            interrupt_twice()
+        return super().push(samples)
+
+    def end(self) -> list[Turn]:
+        if self.during == "end":
+            interrupt_twice()
+        return super().end()
+
+    def speaker_map(self) -> dict[str, str | None]:
+        if self.during == "map":
+            interrupt_twice()
+        return super().speaker_map()
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize(
+    ("during", "who"), [("push", "LIVE_00"), ("end", "LIVE_00"), ("map", "SPEAKER_00")]
+)
+def test_a_second_signal_loses_nothing_whenever_it_comes(
+    during: str, who: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "talk.rttm"
+    assert run(iter([SECOND] * 2), Interrupted(during), out=out) == 130
+    assert read_rttm(out)["talk"].labels() == [who]
+    assert ("what was said live" in capsys.readouterr().err) == (who == "LIVE_00")
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_a_second_signal_spares_the_last_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -179,15 +223,16 @@ def test_a_closed_pipe_ends_it_and_the_result_is_written(tmp_path: Path) -> None
         run(iter([SECOND] * 100), sink=Closed())
 
 
+@pytest.mark.parametrize("problem", [InputError("damaged"), OSError(5, "damaged")])
 def test_sound_that_cannot_be_used_ends_it_and_what_came_before_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    problem: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def source() -> Iterator[np.ndarray]:
         yield SECOND
-        raise InputError("damaged")
+        raise problem
 
     out = tmp_path / "talk.rttm"
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(type(problem), match="damaged"):
         run(source(), out=out)
     said = capsys.readouterr()
     assert read_rttm(out)["talk"] and len(said.out.splitlines()) == 4

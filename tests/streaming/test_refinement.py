@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 
 import diarize.streaming.refinement as module
 from diarize.embedding import Knowledge
+from diarize.embedding.windows import place_windows
 from diarize.errors import InputError
 from diarize.scatter import Likeness, Scatter
-from diarize.streaming.refinement import Refinement
+from diarize.streaming.refinement import Refinement, spread
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
@@ -72,6 +74,83 @@ def test_passes_of_several_streams_take_turns(monkeypatch: pytest.MonkeyPatch) -
     for stream in streams:
         stream.finish(narrow=False)
     assert len(most) == 6 and max(most) == 1
+
+
+def test_a_review_that_nobody_wants_keeps_no_pass_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PASSES", threading.BoundedSemaphore(1))
+    go_on, begun, ended = threading.Event(), threading.Event(), threading.Event()
+    reviewed: list[int] = []
+
+    def slow(*heard: Any) -> None:
+        reviewed.append(len(heard[1]))
+        begun.set()
+        assert go_on.wait(60)
+        ended.set()
+
+    monkeypatch.setattr(Refinement, "_review", slow)
+    stream, other = refinement(), refinement()
+    for one in (stream, other):
+        hear(one, 0, 40)
+    running = stream.review(narrow=False, most=2)
+    assert begun.wait(60)
+    waiting = other.review(narrow=False, most=2)
+    assert running.cancel() and waiting.cancel()
+    for one in (stream, other):
+        one.finish(narrow=False)
+        assert len(one.turns) == 4
+    go_on.set()
+    assert ended.wait(60) and reviewed == [40]
+    assert module.PASSES.acquire(timeout=60)  # and it was given back once
+
+
+def test_a_review_looks_at_what_was_heard_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LAST", 15)
+    stream = refinement()
+    hear(stream, 0, 40)
+    vectors, found = stream.review(narrow=False, most=3).result(60)
+    assert (vectors == stream.coarse.read(25)[1]).all() and found.n_speakers_ == 2
+
+
+def test_of_long_speech_as_many_windows_are_clustered_as_of_a_recording(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where all is settled at once; passes that follow each other compare theirs one by one."""
+    settle, clustered = Settler.settle, []
+
+    def watched(self: Settler, *heard: Any) -> Any:
+        estimator, _, coarse, *_ = heard
+        clustered.append((len(coarse), estimator.scatter.rows_per_observation))
+        return settle(self, *heard)
+
+    monkeypatch.setattr(Settler, "settle", watched)
+    monkeypatch.setattr("diarize.embedding.embedded.CLUSTERED", 50.0)
+    known = replace(KNOWN, scatter=replace(KNOWN.scatter, rows_per_observation=8.0))
+    seconds = np.arange(240) / 2
+    seconds = seconds[seconds % 12 < 10]  # ten regions of ten seconds
+    cells = np.stack([seconds, seconds + 0.5], axis=1)
+    vectors = np.eye(4, dtype=np.float32)[(seconds // 12 % 2).astype(int)]
+    for refine in (None, 60.0):
+        stream = Refinement("ac", COMMON, FREE, TimelineOptions(), known, 4, refine)
+        for spool in (stream.coarse, stream.fine):
+            spool.add(cells, vectors)
+        if refine:
+            stream.go_on(120.0, narrow=False)
+        stream.finish(narrow=False)
+        assert {(t.start, t.speakers) for t in stream.turns if t.start % 12 == 0} == {
+            (12.0 * i, (f"SPEAKER_{i % 2:02d}",)) for i in range(10)
+        }
+    regions = np.arange(10)[:, None] * 12 + np.array([0.0, 10.0])
+    as_a_recording = len(place_windows(regions, known.window, 1.0)[0])
+    assert clustered == [(as_a_recording, 4.0), (200, 8.0), (200, 8.0)]
+
+
+def test_of_half_an_hour_of_speech_all_windows_are_clustered() -> None:
+    cells = np.arange(3600)[:, None] / 2 + np.array([0.0, 0.5])
+    rows, step = spread(cells, KNOWN)
+    assert (rows == np.arange(3600)).all() and step == KNOWN.step
+    rows, step = spread(np.concatenate([cells, cells + 1800.0]), KNOWN)
+    assert len(rows) == 3600 and step == 1.0
+    assert len(spread(cells[:0], KNOWN)[0]) == 0
 
 
 def test_a_pass_does_not_keep_the_program_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:

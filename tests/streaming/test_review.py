@@ -27,10 +27,10 @@ class Live(LiveCentroids):
 def test_reviews_come_when_what_was_heard_has_grown_and_are_learnt_after_a_while() -> None:
     live, began = Live(), []
 
-    def look(n_windows: int, narrow: bool) -> Future[Any]:
+    def look(narrow: bool) -> Future[Any]:
         began.append((heard, narrow))
         result: Future[Any] = Future()
-        result.set_result((live.taken, SimpleNamespace(sets_=n_windows, centroids_=heard)))
+        result.set_result((live.taken, SimpleNamespace(sets_="sets", centroids_=heard)))
         return result
 
     reviews = Reviews(live, look)
@@ -40,14 +40,14 @@ def test_reviews_come_when_what_was_heard_has_grown_and_are_learnt_after_a_while
     times = [time for time, _ in began]
     assert times[0] == FIRST / 2 and all(b >= GROWTH * a for a, b in pairwise(times))
     assert len(times) == 7 and [narrow for _, narrow in began] == [time > 10 for time in times]
-    assert live.learnt == [(int(5 * t), module.LAST, t, int(5 * t)) for t in times]
+    assert live.learnt == [(int(5 * t), "sets", t, int(5 * t)) for t in times]
     assert DELAY == 1.0
 
 
 def test_what_was_heard_long_ago_is_not_looked_at_again() -> None:
     began: list[int] = []
 
-    def look(_n_windows: int, _narrow: bool) -> Future[Any]:
+    def look(_narrow: bool) -> Future[Any]:
         result: Future[Any] = Future()
         result.set_result((None, SimpleNamespace(sets_=None, centroids_=None)))
         began.append(n)
@@ -71,11 +71,19 @@ def test_a_review_that_is_late_is_learnt_when_it_is_done(monkeypatch: pytest.Mon
     assert live.learnt == [("rows", "sets", "centroids", 0)]
 
 
-def test_of_more_streams_than_cores_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    began: list[int] = []
+def test_at_the_end_nobody_wants_the_review_that_is_under_way() -> None:
+    result = Future[Any]()
+    reviews = Reviews(Live(), lambda _: result)
+    reviews.go_on(4.0, 100, False, patience=0.0)
+    reviews.end()
+    assert result.cancelled()
 
-    def look(n_windows: int, _narrow: bool) -> Future[Any]:
-        began.append(n_windows)
+
+def test_of_more_streams_than_cores_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[bool] = []
+
+    def look(narrow: bool) -> Future[Any]:
+        began.append(narrow)
         return Future()
 
     streams = [Reviews(Live(), look) for _ in range(3)]

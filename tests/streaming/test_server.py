@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import read_rttm
 from diarize.streaming.server import END, Limits, StreamServer
+from diarize.streaming.settling import Settler
 from diarize.streaming.turns import lines_of
 
 from .serving import Running, feed, rest, until, websockets
@@ -122,6 +125,32 @@ def test_a_stream_that_stalls_is_caught_up_with(run: Callable[..., Running], pcm
             pass
 
 
+def test_what_is_settled_while_a_stream_stalls_is_told_and_kept(
+    run: Callable[..., Running], pcm: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go_on, settle = threading.Event(), Settler.settle
+
+    def slow(self: Settler, *arguments: Any) -> Any:
+        assert go_on.wait(60)
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Settler, "settle", slow)
+    monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)
+    make = partial(StreamingDiarizer, refine=5.0)
+    with run(out=tmp_path, make=make).client() as client:
+        client.recv()
+        client.send(pcm[: 2 * 11 * RATE])
+        line = json.loads(client.recv(timeout=60))
+        while "end" not in line or line["end"] < 9.9:  # nothing of the rest is said until late
+            assert not line.get("final")
+            line = json.loads(client.recv(timeout=60))
+        go_on.set()
+        while not line.get("final"):
+            line = json.loads(client.recv(timeout=60))
+        (kept,) = tmp_path.iterdir()
+        assert read_rttm(kept)
+
+
 def test_a_stream_is_no_longer_than_it_may_be(run: Callable[..., Running], pcm: bytes) -> None:
     with run(limits=Limits(seconds=5.0)).client() as client:
         feed(client, pcm[: 2 * 6 * RATE])
@@ -182,6 +211,23 @@ def test_only_its_own_page_may_listen(run: Callable[..., Running]) -> None:
     assert "http://" not in page and "https://" not in page
     with pytest.raises(urllib.error.HTTPError, match="404"):
         opener.open(f"http://127.0.0.1:{running.port}/else")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET //[x HTTP/1.1\r\n",
+        b"GET /stream HTTP/1.1\r\nOrigin: http://[\r\n",
+        b"GET /stream HTTP/1.1\r\nOrigin: http://a\r\nOrigin: http://b\r\n",
+    ],
+)
+def test_a_request_that_cannot_be_understood_is_refused(
+    run: Callable[..., Running], sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_connection(("127.0.0.1", run().port)) as client:
+        client.sendall(sent + b"Host: here\r\n\r\n")
+        assert client.makefile("rb").readline().startswith(b"HTTP/1.1 400 ")
+    assert not caplog.records
 
 
 def test_a_place_that_is_taken_is_named(run: Callable[..., Running]) -> None:
