@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them
+
 
 class InputError(ValueError):
     """Input or arguments that cannot be used.
@@ -33,5 +37,9 @@ def explain(problem: BaseException) -> tuple[int, str]:
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks and runs of blanks."""
-    return " ".join(text.split())
+    """`text` on one line: each break, with the blanks around it, is a blank, as is each control.
+
+    Other blanks stay as they are: they may be of the name of a file.
+    """
+    first, *more = text.splitlines() or [""]
+    return _CONTROLS.sub(" ", " ".join([first, *filter(None, map(str.strip, more))]))

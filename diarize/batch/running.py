@@ -10,11 +10,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from diarize.batch.jobs import Job
-from diarize.batch.manifest import Manifest, file_sha256
+from diarize.batch.manifest import Manifest
 from diarize.batch.results import name_across
 from diarize.batch.work import Done, Hook, Work
 from diarize.batch.workers import Workers
 from diarize.errors import InputError
+from diarize.storage.files import file_sha256
 
 
 def run(
@@ -78,7 +79,10 @@ def unfinished(work: Work, jobs: Sequence[Job]) -> list[Job]:
     def is_finished(job: Job) -> bool:
         if not manifest.knows(job.place):
             return False
-        content = file_sha256(job.source)
+        try:
+            content = file_sha256(job.source)
+        except OSError:
+            return False  # told when it is this job's turn
         return bool(content) and manifest.holds(job.place, work.fingerprint(job, content))
 
     return [job for job in jobs if not is_finished(job)]

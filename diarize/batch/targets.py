@@ -61,7 +61,7 @@ class Targets:
                 of the recordings.
         """
         from diarize.formats import FORMATS, require_format, written_format
-        from diarize.storage.files import refuse_recording, require_folder, require_writable
+        from diarize.storage.files import refuse_input, require_folder, require_writable
 
         for name in formats or ():
             require_format(name)
@@ -78,7 +78,7 @@ class Targets:
                 require_folder(page)
                 page, pages = None, page
             else:
-                refuse_recording(page, sources, "the page")
+                refuse_input(page, sources, "the page")
                 require_page(page)
         told = list(dict.fromkeys(formats or ["rttm"]))
         if out == "-":
@@ -92,7 +92,7 @@ class Targets:
             require_folder(path)
             return cls(path, None, told, clips, several, page, pages)
         require_writable(path)
-        refuse_recording(path, sources, "the result")
+        refuse_input(path, sources, "the result")
         if formats is None:
             told = [written_format(path) or "rttm"]
         return cls(None, path, told, clips, several, page, pages)

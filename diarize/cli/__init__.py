@@ -40,7 +40,7 @@ from diarize.cli import (
     tune,
 )
 from diarize.cli.messages import error, show_warnings_as_notes
-from diarize.errors import explain, one_line
+from diarize.errors import explain
 from diarize.signals import raised
 from diarize.storage.version import __version__
 
@@ -175,7 +175,7 @@ def run_command(arguments: Sequence[str]) -> int:
         option = getattr(getattr(problem, "param", None), "name", None)
         source = layers.origin(failed, option) if failed and option else ""
         blamed = f"{source}: " if source else ""
-        error(f"{blamed}{one_line(problem.format_message()).rstrip('.')} (see {place} --help)")
+        error(f"{blamed}{problem.format_message().strip().rstrip('.')} (see {place} --help)")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         error("interrupted")

@@ -35,7 +35,7 @@ def adapt(
     from diarize.embedding import save_model
     from diarize.errors import InputError
     from diarize.pipeline import Diarizer
-    from diarize.storage.files import refuse_recording, require_writable
+    from diarize.storage.files import refuse_input, require_writable
     from diarize.training.adaptation import adapt as adapt_model
 
     require_writable(out)
@@ -43,7 +43,7 @@ def adapt(
     for job in jobs:
         if job.problem:
             raise InputError(job.problem)
-    refuse_recording(out, [job.source for job in jobs], "the model")
+    refuse_input(out, [job.source for job in jobs], "the model")
     opened = [open_recording(job.source) for job in jobs]
     diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
     with progress() as hook:

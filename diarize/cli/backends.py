@@ -7,7 +7,6 @@ def backends() -> None:
     """List the clusterings that --backend knows, and the presets that --preset knows."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     from diarize import clustering
     from diarize.cli.tables import print_table
@@ -24,7 +23,7 @@ def backends() -> None:
             name,
             _say(estimator.finds_overlap),
             _say(estimator.needs_truth),
-            Text(clustering.describe(name)),
+            clustering.describe(name),
         )
     print_table(table)
 
@@ -34,7 +33,7 @@ def backends() -> None:
     table.add_column("where it comes from")
     for preset in PRESETS.values():
         backend = f"{preset.backend} or any" if preset.suits_any else preset.backend
-        table.add_row(preset.name, backend, Text(preset.source))
+        table.add_row(preset.name, backend, preset.source)
     print_table(table)
 
 

@@ -28,10 +28,11 @@ def perform(
     """Run a batch and say what comes of it; the results, in the order of the jobs."""
     from diarize.batch.running import durations, run
     from diarize.cli.tables import print_summary
+    from diarize.formats import FORMATS
 
     alone = len(jobs) == 1 and dask is None  # has a bar for each stage
     seconds = None if alone or not on_terminal() else durations(jobs)
-    printed = InOrder(jobs)
+    printed = InOrder(jobs, FORMATS[work.targets.formats[0]].header)
     results: dict[Job, list[Result]] = {}
     with (
         progress() if alone else nullcontext() as stages,
@@ -74,17 +75,28 @@ def perform(
 
 
 class InOrder:
-    """Results for standard output, whose order must not depend on who is ready first."""
+    """Results for standard output, whose order must not depend on who is ready first.
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    Each may begin with `header`, which is printed once.
+    """
+
+    def __init__(self, jobs: Sequence[Job], header: str = "") -> None:
         self._order = list(reversed(jobs))
+        self._header, self._begun = header, False
         self._texts: dict[Job, str] = {}
 
     def take(self, job: Job, text: str) -> None:
         self._texts[job] = self._texts.get(job, "") + text
         while self._order and self._order[-1] in self._texts:
-            sys.stdout.write(self._texts.pop(self._order.pop()))
+            sys.stdout.write(self._next(self._texts.pop(self._order.pop())))
         sys.stdout.flush()
+
+    def _next(self, text: str) -> str:
+        if not text:
+            return ""
+        lines = text.replace(self._header, "")  # the channels of a job have one each
+        begin, self._begun = "" if self._begun else self._header, True
+        return begin + lines
 
 
 @dataclass

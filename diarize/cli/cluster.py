@@ -28,7 +28,7 @@ def cluster(
     num_speakers: int | None = count(None, "Number of speakers.", show_default="inferred"),
     max_set_size: int = option(2, "D", "Most speakers of one row; 1: no composition.", min=1),
     param: list[str] | None = option(
-        None, "NAME=VALUE", "Option of the backend; may repeat.", "-p"
+        None, "NAME=VALUE", "Option of the backend, of those in docs/backends.md; may repeat.", "-p"
     ),
     preset: PresetOption = None,
     seed: SeedOption = 0,
@@ -45,14 +45,14 @@ def cluster(
     """
     from diarize import clustering
     from diarize.cli.messages import note, put
-    from diarize.cli.params import parse_params
+    from diarize.cli.params import parse_options
     from diarize.formats.embeddings import read_embeddings
     from diarize.formats.sets import read_sets, sets_text
-    from diarize.storage.files import require_writable
+    from diarize.storage.files import refuse_input, require_writable
     from diarize.tuning.material import composition, require_composition, scatter_of
 
     require_composition(compose)
-    params = {**preset_params(context), **parse_params(param or [], _OWN_OPTIONS)}
+    params = {**preset_params(context), **parse_options(backend, param or [], _OWN_OPTIONS)}
     estimator = clustering.make(
         backend,
         n_speakers=num_speakers,
@@ -65,6 +65,9 @@ def cluster(
         raise InputError(f"backend {backend} needs the true sets: give --truth")
     if out != "-":
         require_writable(out)
+        read = {"the vectors": file, "the file of --truth": truth, "the preset": preset}
+        for what, path in read.items():
+            refuse_input(Path(out), [path] if path else [], "the sets", what)
     content = read_embeddings(file)
     if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))

@@ -36,8 +36,8 @@ def convert(
 ) -> None:
     """Bring turns from one format into another.
 
-    Overlap is kept, unless --exclusive is given. A file named .txt that is read may be anything:
-    audacity must be said.
+    Overlap is kept, unless --exclusive is given. To read Audacity's labels from a .txt, say
+    --from audacity.
     """
     from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
@@ -54,7 +54,7 @@ def convert(
     name = target_format or written_format(target)
     if name is None:
         raise InputError(f"{target}: its ending says no format; give --to")
-    write = require_format(name).write
+    written = require_format(name)
     targets = Targets.resolve(target, [], [name], several=False)
     folder = targets.folder is not None
     options: dict[str, object] = {}
@@ -71,12 +71,12 @@ def convert(
     found = read_turns(content, source_format)
     if not found:
         raise InputError(f"{source}: speaks of no recording")
-    if len(found) > 1 and not folder and name != "rttm":
+    if len(found) > 1 and not folder and not written.holds_several:
         raise InputError(f"{source}: speaks of {len(found)} recordings: {target} must be a folder")
     texts = {}
     for uri, turns in found.items():
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
-        texts[uri] = write(annotation, options, confidence, beside)
+        texts[uri] = written.write(annotation, options, confidence, beside)
     if folder:
         files: dict[str, str] = {}
         for uri in texts:
@@ -89,6 +89,6 @@ def convert(
         for uri, text in texts.items():
             targets.write(file_name(uri), {name: text})
     elif targets.printed:
-        sys.stdout.write("".join(texts.values()))
+        sys.stdout.write(written.joined(texts.values()))
     else:
-        targets.write("", {name: "".join(texts.values())})
+        targets.write("", {name: written.joined(texts.values())})

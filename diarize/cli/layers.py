@@ -112,7 +112,7 @@ def with_origin(context: Any, line: str) -> str:
         for name, value in context.params.items()
         if (name in spelled or _BACKENDS.get(name, name) in spelled)
         and isinstance(value, str | int | float)
-        and str(value) in line
+        and (str(value) in line or (isinstance(value, float) and f"{value:g}" in line))
     ]
     found = ", ".join(dict.fromkeys(filter(None, origins)))
     return f"{found}: {line}" if found else line
@@ -142,7 +142,7 @@ def read_settings(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
         InputError: no such file, no TOML, an unknown option, or a value of another kind.
     """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:

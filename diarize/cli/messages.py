@@ -40,20 +40,19 @@ def error(text: str) -> None:
 
 def put(text: str, out: str) -> None:
     """Print a result, or write it into a file, whole or not at all; "-": standard output."""
-    from diarize.storage.files import atomic_output
+    from diarize.storage.files import write_text
 
     if out == "-":
         print(text, end="")
         return
-    with atomic_output(out, "w") as file:
-        file.write(text)
+    write_text(out, text)
 
 
 def show_warnings_as_notes() -> None:
     """Let Python's warnings appear as notes, without the place in the code that they came from."""
-    warnings.showwarning = lambda message, *_args, **_more: note(one_line(str(message)))
+    warnings.showwarning = lambda message, *_args, **_more: note(str(message))
 
 
 def _say(text: str) -> None:
     # sys.stderr is None where there is no console at all; print passes over that.
-    print(f"diarize: {text}", file=sys.stderr, flush=True)
+    print(f"diarize: {one_line(text)}", file=sys.stderr, flush=True)

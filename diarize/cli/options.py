@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -47,19 +48,15 @@ ModelOption = Annotated[
     ),
 ]
 
-DeviceOption = Annotated[
-    str, typer.Option(metavar="auto|cpu|cuda", help="Where the embedding runs.")
-]
+DeviceOption = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where the networks run.")]
 
-SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all that is drawn.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random numbers.")]
 
 VadThresholdOption = Annotated[
     float | None,
     typer.Option(
         metavar="P",
-        help="Probability from which on it is speech.",
-        min=0.0,
-        max=1.0,
+        help="Probability, between 0 and 1, from which on a sound counts as speech.",
         show_default="silero 0.1, else 0.6",
     ),
 ]
@@ -91,3 +88,10 @@ OWN_OPTIONS = {
     "scatter": "--model",
 }
 """What has an option of its own in `run` and `stream`, by the name that a backend knows it by."""
+
+_BOUND = re.compile(r"\b(n_speakers|min_speakers|max_speakers|max_set_size)\b(=?)")
+
+
+def as_typed(line: str) -> str:
+    """What is said of the bounds of a backend, in the words of the command line."""
+    return _BOUND.sub(lambda bound: OWN_OPTIONS[bound[1]] + (" " if bound[2] else ""), line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 
 from diarize.errors import InputError
 
@@ -21,6 +22,27 @@ def parse_params(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str
         InputError: no ``=``, no name, a name given twice, or one that belongs elsewhere.
     """
     return {name: _parse_value(text) for name, text in _named_texts(pairs, elsewhere)}
+
+
+def parse_options(
+    backend: str, pairs: Iterable[str], elsewhere: Mapping[str, str]
+) -> dict[str, Value]:
+    """As `parse_params`, of a backend that is known.
+
+    Raises:
+        InputError: as there, or the backend has no such option; says which there are.
+    """
+    from diarize import clustering
+
+    params = parse_params(pairs, elsewhere)
+    known = clustering.make(backend).get_params(deep=False).keys() - elsewhere.keys()
+    for name in params:
+        if name not in known:
+            near = get_close_matches(name, known)
+            meant = f" (did you mean {' or '.join(near)}?)" if near else ""
+            offer = f"-p takes {', '.join(sorted(known))}" if known else "it has none for -p"
+            raise InputError(f"backend {backend} has no option {name!r}{meant}; {offer}")
+    return params
 
 
 def parse_space(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, tuple[Value, ...]]:

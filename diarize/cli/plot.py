@@ -28,6 +28,8 @@ def timeline(
     from diarize.report.timeline import plot_timeline
     from diarize.scoring.report import paired
 
+    if str(file) == str(reference) == "-":
+        raise InputError("standard input: holds the turns or the true ones, not both")
     found = load_annotations(file)
     truth = None
     if reference is not None:
@@ -84,6 +86,8 @@ def score(
     from diarize.formats import load_annotations
     from diarize.scoring import score_files
 
+    if str(ref) == str(hyp) == "-":
+        raise InputError("standard input: holds REF or HYP, not both")
     report = score_files(load_annotations(ref), load_annotations(hyp))
     for remark in report.notes:
         note(remark)

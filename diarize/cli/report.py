@@ -33,13 +33,11 @@ def report(
     from diarize.formats.json import read_known
     from diarize.formats.turns import annotated, turns_of
     from diarize.report.html import require_page, write_page
-    from diarize.storage.files import refuse_recording
+    from diarize.storage.files import refuse_input
 
     if audio == str(turns) == "-":
         raise InputError("standard input: holds the recording or the turns, not both")
-    if str(out) == "-":
-        raise InputError("a page goes into a file that ends in .html")
-    refuse_recording(out, [audio], "the page")
+    refuse_input(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
     format_ = format_of(turns) or "rttm"

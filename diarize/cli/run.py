@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,13 @@ import typer
 from diarize.cli.batch import Failures, perform
 from diarize.cli.layers import Context, preset_params, taking
 from diarize.cli.messages import note
-from diarize.cli.options import OWN_OPTIONS
+from diarize.cli.options import OWN_OPTIONS, as_typed
 from diarize.cli.run_options import RunOptions
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.activity.counts import Activity
-    from diarize.batch import Job, Work
+    from diarize.batch import Job, Targets, Work
     from diarize.pipeline import Diarizer
 
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def run(context: Context, given: RunOptions) -> None:
     """Say who spoke when, also while people speak at the same time.
 
-    Writes turns to --out or standard output, and a summary to standard error. In a folder --out,
-    results are kept whose recording, options, model and version have not changed.
+    Writes turns to --out or standard output, and a summary to standard error. Where --out is a
+    folder, results stay whose recording, options, model and version have not changed.
     """
     from diarize.batch.jobs import find_jobs
     from diarize.batch.results import write_voices
@@ -63,9 +63,14 @@ def _check(given: RunOptions) -> None:
     numbers = given.num_speakers or given.min_speakers or given.max_speakers
     if given.channels == "per-speaker" and numbers:
         raise InputError("channels per-speaker: it has as many speakers as channels")
-    for name, least in (("known", given.known_threshold), ("link", given.link_threshold)):
+    thresholds = {
+        "--vad-threshold": given.vad_threshold,
+        "--known-threshold": given.known_threshold,
+        "--link-threshold": given.link_threshold,
+    }
+    for name, least in thresholds.items():
         if least is not None and not 0 < least < 1:
-            raise InputError(f"{name}-threshold {least:g}: not between 0 and 1")
+            raise InputError(f"{name} {least:g}: not between 0 and 1")
     if given.voices not in {"network", "none"}:
         raise InputError(f"voices {given.voices}: not one of network, none")
 
@@ -84,6 +89,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     from diarize.voices.known import learn_known
 
     sources = [job.source for job in jobs]
+    read = _files_read(given)
     several = len(jobs) > 1 or given.audio != sources or given.channels == "separate"
     if several:  # of a single one it is refused by its name
         require_part(given.start, given.end)
@@ -95,10 +101,11 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         clips=given.clips,
         report=given.report,
     )
+    _refuse_replacing(targets, jobs, read)
     if given.cache is not None:
         require_folder(given.cache)
     if given.export_speakers is not None:
-        _require_export(given.export_speakers, given.out, sources)
+        _require_export(given.export_speakers, given.out, sources, read)
     told_by_name = (
         given.link_speakers
         or given.export_speakers
@@ -125,7 +132,10 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         corrections = read_corrections(
             given.corrections, sources, linked=given.link_speakers, note=note
         )
-    diarizer.prepare()
+    try:
+        diarizer.prepare()
+    except ValueError as problem:
+        raise InputError(as_typed(str(problem))) from problem
     known = None
     if given.known:
         with progress() as hook:
@@ -147,7 +157,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
 
 
 def _diarizer(context: Context, given: RunOptions, activity: Activity) -> Diarizer:
-    from diarize.cli.params import parse_params
+    from diarize.cli.params import parse_options
     from diarize.pipeline import Diarizer
     from diarize.storage.cache import Cache
     from diarize.timeline import TimelineOptions
@@ -158,7 +168,10 @@ def _diarizer(context: Context, given: RunOptions, activity: Activity) -> Diariz
         min_speakers=given.min_speakers,
         max_speakers=given.max_speakers,
         max_set_size=given.max_set_size,
-        params={**preset_params(context), **parse_params(given.param or [], OWN_OPTIONS)},
+        params={
+            **preset_params(context),
+            **parse_options(given.backend, given.param or [], OWN_OPTIONS),
+        },
         activity=activity,
         counts=given.voices == "network",
         model=given.model,
@@ -207,13 +220,57 @@ def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
     return Turns.read(Path(vad), sources, note).speech
 
 
-def _require_export(path: Path, out: str, sources: Sequence[str]) -> None:
-    """Refuse a file of voices that could not be written, a recording, or where results go."""
-    from diarize.storage.files import refuse_recording, require_writable
+def _files_read(given: RunOptions) -> dict[str, list[str | Path]]:
+    """The files that options name, by what messages call them."""
+    from diarize.formats.rttm import files_below
+
+    told = {
+        "the file of --reference": given.reference,
+        "the file of --corrections": given.corrections,
+        "the file of --vad": given.vad,
+        "the preset": given.preset,
+        "the file of --config": given.config,
+    }
+    read: dict[str, list[str | Path]] = {
+        what: [path, *files_below(path)] for what, path in told.items() if path is not None
+    }
+    # Of NAME=CLIP the part behind it; a FILE.npz may have "=" in its name.
+    known = given.known or []
+    read["a known voice"] = [*known, *(value.partition("=")[2] for value in known)]
+    return read
+
+
+def _refuse_replacing(
+    targets: Targets, jobs: Sequence[Job], read: Mapping[str, Sequence[str | Path]]
+) -> None:
+    """Refuse results that would replace what is read for them, or each other."""
+    from diarize.formats import FORMATS
+    from diarize.storage.files import refuse_input
+
+    file, page = targets.file, targets.page
+    if file is not None and page is not None and os.path.realpath(file) == os.path.realpath(page):
+        raise InputError(f"{page}: is where the result goes, too")
+    written = [path for path in (file, page) if path is not None]
+    if targets.folder is not None:
+        endings = [FORMATS[name].suffix for name in targets.formats]
+        written += [targets.folder / f"{job.place}.{end}" for job in jobs for end in endings]
+    places = {os.path.realpath(path): path for path in written}
+    for what, inputs in read.items():
+        for one in map(os.path.realpath, inputs):
+            if one in places:
+                refuse_input(places[one], [one], "the result", what)
+
+
+def _require_export(
+    path: Path, out: str, sources: Sequence[str], read: Mapping[str, Sequence[str | Path]]
+) -> None:
+    """Refuse a file of voices that could not be written, is read, or is where results go."""
+    from diarize.storage.files import refuse_input, require_writable
 
     if path.suffix != ".npz":
         raise InputError(f"export-speakers {path}: a name that ends in .npz is needed")
     if out != "-" and os.path.realpath(path) == os.path.realpath(out):
         raise InputError(f"{path}: is where the result goes, too")
-    refuse_recording(path, sources, "the voices")
+    for what, inputs in {"the recording": sources, **read}.items():
+        refuse_input(path, inputs, "the voices", what)
     require_writable(path)

@@ -48,24 +48,26 @@ class RunOptions:
     min_speakers: int | None = count(None, "Fewest speakers.", show_default="1")
     max_speakers: int | None = count(None, "Most speakers.", show_default="20")
     max_set_size: MaxSetSizeOption = 2
-    param: list[str] | None = option(None, "NAME=VALUE", "Option of the backend; may repeat.", "-p")
+    param: list[str] | None = option(
+        None, "NAME=VALUE", "Option of the backend, of those in docs/backends.md; may repeat.", "-p"
+    )
     config: ConfigOption = None
     preset: PresetOption = None
     vad: str = option(
         "network",
         "network|silero|none|FILE.rttm|FILE.onnx",
-        "Where there is speech: as our network or silero-vad hear it, everywhere, as a file says, "
-        "or as pyannote's segmentation hears it, which says how many speak, too.",
+        "What tells where there is speech: our network, silero-vad, an RTTM file, or pyannote's "
+        "segmentation as ONNX, which also tells how many speak; none: there is speech everywhere.",
     )
     vad_threshold: VadThresholdOption = None
     voices: str = option(
         "network",
         "network|none",
-        "Who says how many speak at each instant: our network (or --vad FILE.onnx), or nobody; "
-        "then --overlap alone keeps sets small.",
+        "What tells how many speak at each instant: our network (or --vad FILE.onnx), or nothing; "
+        "then --overlap alone decides how much overlap is found.",
     )
-    min_speech: float = seconds(0.1, "Where it is heard: shortest stretch of speech.")
-    min_silence: float = seconds(0.2, "The same: shortest silence between two stretches.")
+    min_speech: float = seconds(0.1, "Shortest stretch of speech that the detector of --vad gives.")
+    min_silence: float = seconds(0.2, "Shortest silence between two such stretches.")
     window: float | None = option(
         None,
         "SECONDS",
@@ -83,31 +85,31 @@ class RunOptions:
         show_default="that of the model, 0.5; more in over half an hour of speech",
     )
     switch: float = seconds(
-        0.06, "How long another set must clearly fit better to be worth a change of speakers."
+        0.06, "How long another set of speakers must clearly fit better to replace the one before."
     )
     overlap: float = option(
         0.025,
         "COST",
-        "Of each further speaker at one instant, in units of squared distance between unit "
-        "vectors; larger: less overlap.",
+        "Cost of each further speaker at one instant, in units of squared distance between unit "
+        "vectors; the larger, the less overlap is found.",
         min=0.0,
     )
     min_turn: float = seconds(
-        0.2, "Shortest turn beside others; one that stands alone stays as it is."
+        0.2, "Shortest turn; a shorter one goes to its neighbours, one that stands alone stays."
     )
     min_gap: float = seconds(0.3, "Shortest gap between a speaker's turns.")
     known: list[str] | None = option(
         None,
         "NAME=CLIP|FILE.npz",
-        "Call a speaker who sounds like this recording of one person by name; may repeat, several "
-        "clips of one name are averaged. A file that --export-speakers wrote gives all its voices "
-        "and their names.",
+        "NAME for the speaker who sounds like CLIP, in which one person speaks alone; may repeat, "
+        "and several clips of one name are averaged. FILE.npz is what --export-speakers wrote: all "
+        "its voices and their names.",
         show_default="nobody",
     )
     known_threshold: float | None = option(
         None,
         "P",
-        "Least probability, between 0 and 1, that a speaker is the known voice whose name he gets.",
+        "Least probability, between 0 and 1, at which a speaker gets the name of a known voice.",
         show_default="the model's",
     )
     link_speakers: bool = flag(
@@ -118,8 +120,8 @@ class RunOptions:
     link_threshold: float | None = option(
         None,
         "P",
-        "Least probability, between 0 and 1, that speakers of two recordings are one person for "
-        "--link-speakers.",
+        "Least probability, between 0 and 1, at which --link-speakers takes speakers of two "
+        "recordings for one person.",
         show_default="the model's",
     )
     export_speakers: Path | None = option(
@@ -130,20 +132,20 @@ class RunOptions:
         show_default="nowhere",
     )
     reference: Path | None = option(
-        None, "FILE.rttm", "True turns, for the backend `oracle` and for --report."
+        None, "FILE.rttm", "True turns, for the backends `oracle` and `osc`, and for --report."
     )
     corrections: Path | None = option(
         None,
         "FILE.rttm",
-        "What a person says of a few stretches, which binds the result: a speaker NAME is heard "
-        "there, !NAME is not, ONLY:NAME is and nobody else.",
+        "What a person says about a few stretches, which binds the result. The speaker of a line "
+        "is NAME, who is heard there, !NAME, who is not, or ONLY:NAME, who is and nobody else.",
         show_default="none",
     )
     channels: str = option(
         "mix",
         "mix|separate|per-speaker",
-        "Mix channels down, or take each as its own recording, or as the microphone of one "
-        "speaker, in which the others are heard more quietly.",
+        "Mix all channels into one, take each as a recording of its own, or take each as the "
+        "microphone of one speaker, in which the others are heard more quietly.",
     )
     start: float | None = seconds(
         None, "Where to begin; times stay those of the file.", show_default="its beginning"
@@ -181,24 +183,26 @@ class RunOptions:
     cache: Path | None = option(
         None,
         "DIR",
-        "Keep detected speech and vectors there by the content of recordings, so that another "
-        "backend hears nothing anew.",
+        "Keep detected speech and vectors in this folder, by the content of recordings, so that "
+        "another backend need not hear them anew.",
         show_default="none",
     )
-    jobs: int = count(1, "Recordings that are worked on at once.", "-j", "--jobs")
+    jobs: int = count(1, "How many recordings are worked on at once.", "-j", "--jobs")
     dask: str | None = option(
         None,
         "ADDRESS",
         "Let the workers of a Dask cluster hear the recordings; the address of its scheduler.",
         show_default="this machine",
     )
-    dask_wait: float = seconds(300.0, "--dask: how long to wait while the cluster has no workers.")
+    dask_wait: float = seconds(
+        300.0, "With --dask: how long to wait while the cluster has no workers."
+    )
     again: bool = flag(
-        "--again", "Hear all recordings, also those whose results in the folder --out are finished."
+        "--again", "Hear all recordings, also those whose results are in the folder --out already."
     )
     quiet: bool = flag(
         "--quiet",
-        "Write results and errors alone: no notes, no summaries, no progress.",
+        "Write only results and errors: no notes, no summaries, no progress.",
         is_eager=True,
         callback=_take_quiet,
     )

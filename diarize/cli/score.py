@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diarize.cli.options import argument, flag, option, seconds
+from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.scoring import Report, Scores
@@ -44,6 +45,8 @@ def score(
     from diarize.formats import load_annotations, read_uem
     from diarize.scoring import score_files
 
+    if [str(ref), str(hyp), str(uem)].count("-") > 1:
+        raise InputError("standard input: holds REF, HYP or the UEM, one of them")
     report = score_files(
         load_annotations(ref),
         load_annotations(hyp),
@@ -71,7 +74,6 @@ def _print_json(report: Report) -> None:
 def _print_table(report: Report) -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     from diarize.cli.tables import print_table
 
@@ -80,7 +82,7 @@ def _print_table(report: Report) -> None:
     for title in _COLUMNS:
         table.add_column(title, justify="right", no_wrap=True)
     for uri, scores in report.files.items():
-        table.add_row(Text(uri), *_cells(scores))
+        table.add_row(uri, *_cells(scores))
     table.add_section()
     table.add_row("TOTAL", *_cells(report.total))
     print_table(table)

@@ -120,7 +120,7 @@ def stream(
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats import written_format
-    from diarize.storage.files import refuse_recording, require_writable
+    from diarize.storage.files import refuse_input, require_writable
     from diarize.streaming import StreamingDiarizer
     from diarize.streaming.listening import listen
     from diarize.streaming.pcm import Pcm
@@ -133,7 +133,7 @@ def stream(
         raise InputError(f"format {format}: not one of jsonl, rttm")
     if out is not None:
         require_writable(out)
-        refuse_recording(out, [] if audio == "-" else [audio], "the result")
+        refuse_input(out, [] if audio == "-" else [audio], "the result")
         written_format(out)
     pcm = Pcm(sample_format or "s16", channels or 1)
     rate = rate or RATE

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from diarize.errors import one_line
+
 if TYPE_CHECKING:
     from diarize.timeline import Diarization
 
@@ -15,8 +17,9 @@ _UNBOUNDED = 10_000  # columns; a table is as wide as its content asks for
 
 
 def print_table(table: Table, *, stderr: bool = False) -> None:
-    """Print as wide as the terminal; in a file or a pipe nothing is cut."""
-    console = Console(highlight=False, stderr=stderr)
+    """Print as wide as the terminal; in a file or a pipe nothing is cut, and names mean nothing."""
+    # A speaker may be called [b] or :cat:, and so may a folder.
+    console = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
     if not console.is_terminal:
         console.width = _UNBOUNDED
     console.print(table)
@@ -35,7 +38,7 @@ def print_summary(found: Diarization, elapsed: float) -> None:
         held = annotation.label_duration(label)
         turns = len(annotation.label_timeline(label))
         table.add_row(label, f"{held:.1f}", f"{held / speech:.0%}", str(turns))
-    print(annotation.uri, file=sys.stderr)
+    print(one_line(str(annotation.uri)), file=sys.stderr)
     if table.row_count:
         print_table(table, stderr=True)
         print(_number(found), file=sys.stderr)

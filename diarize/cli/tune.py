@@ -149,7 +149,6 @@ def _describe(found: Tuning, folders: Sequence[Path], settings: str) -> str:
 def _print_best(found: Tuning) -> None:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     from diarize.cli.tables import print_table
 
@@ -164,7 +163,7 @@ def _print_best(found: Tuning) -> None:
         table.add_row(
             f"{100 * outcome.score:.2f}",
             "-" if deviation != deviation else f"({100 * deviation:.2f})",
-            *(Text("none" if value is None else str(value)) for value in outcome.params.values()),
+            *("none" if value is None else str(value) for value in outcome.params.values()),
         )
     print_table(table, stderr=True)
     failed = [outcome for outcome in found.table if outcome.failure is not None]

@@ -24,6 +24,7 @@ from diarize.formats.lines import (
 from diarize.formats.turns import Confidence, Turn, written_turns
 
 COLUMNS = ("uri", "start", "end", "speaker", "confidence")
+CSV_HEADER, TSV_HEADER = (delimiter.join(COLUMNS) + "\n" for delimiter in (",", "\t"))
 _NEEDED = ("start", "end", "speaker")
 
 

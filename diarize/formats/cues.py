@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from diarize.errors import InputError
 from diarize.formats.lines import MAX_SECONDS, in_order, one_line
@@ -42,6 +43,21 @@ def parse_cues(name: str, text: str) -> list[Cue]:
     """
     cues: list[Cue] = []
     others: list[str] = []
+    for block in parse_blocks(name, text):
+        if isinstance(block, str):
+            others.append(block)
+        else:
+            cues.append(replace(block, blocks=tuple(others)))
+            others = []
+    return cues
+
+
+def parse_blocks(name: str, text: str) -> Iterator[Cue | str]:
+    """What blank lines divide in a file: cues, and the text of what has no times.
+
+    Raises:
+        InputError: as `parse_cues`.
+    """
     lines = re.split(r"\r\n|\n|\r", text)
     begin = 0
     while begin < len(lines):
@@ -52,18 +68,16 @@ def parse_cues(name: str, text: str) -> list[Cue]:
         # The times stand on the first line, or below a number or name of the cue.
         timing = next((n for n, line in enumerate(block[:2]) if "-->" in line), None)
         if timing is None:
-            others += ["\n".join(block)] if block else []
+            if block:
+                yield "\n".join(block)
         else:
             try:
                 start, stop, settings = _times(block[timing])
             except ValueError as error:
                 raise InputError(f"{name}, line {begin + timing + 1}: {error}") from None
             shown = "\n".join(block[timing + 1 :])
-            name_ = "\n".join(block[:timing])
-            cues.append(Cue(start, stop, shown, settings, tuple(others), name_))
-            others = []
+            yield Cue(start, stop, shown, settings, name="\n".join(block[:timing]))
         begin = end + 1
-    return cues
 
 
 def _times(line: str) -> tuple[float, float, str]:

@@ -11,7 +11,16 @@ from pathlib import Path
 from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, records, seconds, shorten, split_fields, token
+from diarize.formats.lines import (
+    Source,
+    name_of_source,
+    records,
+    seconds,
+    shorten,
+    split_fields,
+    stem_of,
+    token,
+)
 from diarize.formats.turns import written_turns
 
 # The other line types of the RT-09 evaluation plan, appendix A, and of md-eval: no turns in them.
@@ -134,7 +143,7 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
     if not os.path.isdir(path):
         return _load_file(path)
     found: dict[tuple[str, str], tuple[Annotation, Path]] = {}
-    for file in _files_below(path):
+    for file in files_below(path):
         folder = file.parent.relative_to(path).as_posix()
         for uri, annotation in _load_file(file).items():
             if (folder, uri) in found:
@@ -149,7 +158,7 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
     }
 
 
-def _files_below(root: str | os.PathLike[str]) -> Iterator[Path]:
+def files_below(root: str | os.PathLike[str]) -> Iterator[Path]:
     """All RTTM files, those of a folder before those of its sub-folders."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -159,5 +168,5 @@ def _files_below(root: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    stem = token(Path(path).stem)
+    stem = stem_of(name_of_source(path))
     return read_rttm(path) or {stem: Annotation(uri=stem)}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.cues import Cue, clock, parse_cues, shown_lines
+from diarize.formats.cues import Cue, clock, parse_blocks, shown_lines
 from diarize.formats.lines import Source, one_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
@@ -66,12 +67,18 @@ def read_srt(source: Source) -> dict[str, list[Turn]]:
 
 
 def parse_srt(name: str, text: str) -> list[Cue]:
-    """The cues of a file.
+    """The cues of a file; text behind a blank line, without times, is of the cue before it.
 
     Raises:
         InputError: a time is wrong, or this is no SRT.
     """
-    cues = parse_cues(name, text)
+    cues: list[Cue] = []
+    for block in parse_blocks(name, text):
+        if isinstance(block, Cue):
+            cues.append(block)
+        elif cues and not block.strip().isdecimal():  # a number is that of a cue without times
+            said = "\n".join(filter(None, (cues[-1].text, block)))
+            cues[-1] = replace(cues[-1], text=said)
     if text.strip() and not cues:
         raise InputError(f"{name}: no subtitles in this file")
     return cues

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pyannote.core import Annotation, Segment, Timeline
 
 from diarize.errors import InputError
 from diarize.formats.audacity import audacity_text, read_audacity
-from diarize.formats.csv import csv_text, read_csv, read_tsv, tsv_text
+from diarize.formats.csv import CSV_HEADER, TSV_HEADER, csv_text, read_csv, read_tsv, tsv_text
 from diarize.formats.eaf import eaf_text, read_eaf
 from diarize.formats.json import json_text, read_json
 from diarize.formats.lines import Source, name_of_source, stem_of
@@ -56,12 +56,20 @@ class Format:
             if it is known, and what is known beside them (`Beside`), if anything is.
         read: the turns of a file, by recording; None: it does not say who speaks.
         named: whether it says of which recording turns are, so that several may follow each other.
+        holds_several: whether a file of it can hold, and be read as, several recordings.
+        header: what such a file begins with, once for all of them.
     """
 
     suffix: str
     write: Callable[..., str]
     read: Callable[[Source], dict[str, list[Turn]]] | None
     named: bool = True
+    holds_several: bool = False
+    header: str = ""
+
+    def joined(self, texts: Iterable[str]) -> str:
+        """The texts of recordings as one file."""
+        return self.header + "".join(text.removeprefix(self.header) for text in texts)
 
 
 def _json(
@@ -97,16 +105,28 @@ def _regions(annotation: Annotation) -> str:
 
 
 FORMATS: dict[str, Format] = {
-    "rttm": Format("rttm", lambda found, *_: rttm_text(found), _read_rttm),
+    "rttm": Format("rttm", lambda found, *_: rttm_text(found), _read_rttm, holds_several=True),
     "json": Format("json", _json, read_json),
-    "csv": Format("csv", lambda found, _, sure, *__: csv_text(found, sure), read_csv),
-    "tsv": Format("tsv", lambda found, _, sure, *__: tsv_text(found, sure), read_tsv),
+    "csv": Format(
+        "csv",
+        lambda found, _, sure, *__: csv_text(found, sure),
+        read_csv,
+        holds_several=True,
+        header=CSV_HEADER,
+    ),
+    "tsv": Format(
+        "tsv",
+        lambda found, _, sure, *__: tsv_text(found, sure),
+        read_tsv,
+        holds_several=True,
+        header=TSV_HEADER,
+    ),
     "textgrid": Format("TextGrid", _textgrid, read_textgrid, named=False),
     "eaf": Format("eaf", _eaf, read_eaf, named=False),
     "audacity": Format("txt", lambda found, *_: audacity_text(found), read_audacity, named=False),
     "srt": Format("srt", lambda found, *_: srt_text(found), read_srt, named=False),
     "vtt": Format("vtt", lambda found, *_: vtt_text(found), read_vtt, named=False),
-    "uem": Format("uem", lambda found, *_: _regions(found), None),
+    "uem": Format("uem", lambda found, *_: _regions(found), None, holds_several=True),
 }
 """Every format by its name."""
 

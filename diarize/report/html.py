@@ -21,7 +21,7 @@ from diarize.report.figures import talk_figures
 from diarize.report.sound import page_sound
 from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
-from diarize.storage.files import atomic_output, require_writable
+from diarize.storage.files import require_writable, write_text
 from diarize.storage.version import __version__
 from diarize.voices.number import possible
 
@@ -89,8 +89,7 @@ def write_page(
         "follows": figures.follows.tolist(),
         "truth": None if reference is None else _truth(recording.uri, annotation, reference),
     }
-    with atomic_output(path, "w") as file:
-        file.write(page_text(content, sound.mp3))
+    write_text(path, page_text(content, sound.mp3))
 
 
 def page_text(content: Mapping[str, Any], mp3: bytes | None) -> str:
@@ -166,8 +165,8 @@ def require_page(path: Path) -> None:
     """Refuse a web page that could not be written, or that no browser would open.
 
     Raises:
-        InputError: it cannot be written, or has another ending than .html.
+        InputError: it cannot be written, or does not end in .html or .htm.
     """
-    if path.suffix.lower() not in {"", ".html", ".htm"}:
+    if path.suffix.lower() not in {".html", ".htm"}:
         raise InputError(f"{path}: a web page ends in .html")
     require_writable(path)

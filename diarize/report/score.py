@@ -80,7 +80,12 @@ def read_scores(path: str | os.PathLike[str]) -> tuple[dict[str, Scores], Scores
     from diarize.formats.lines import parse_json, read_text
 
     name, text = read_text(path)
-    content = parse_json(name, text)
+    try:
+        content = parse_json(name, text)
+    except InputError:
+        raise InputError(
+            f"{name}: not JSON: give REF and HYP, or what `diarize score --json` printed"
+        ) from None
     if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
         raise InputError(f"{name}: not what `diarize score --json` prints: no object 'files'")
     files = {uri: _scores(name, uri, value) for uri, value in content["files"].items()}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import os
 import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -78,6 +79,16 @@ def atomic_output(
         raise
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as UTF-8 with line feeds, whole or not at all.
+
+    Raises:
+        InputError, OSError: as `atomic_output`.
+    """
+    with atomic_output(path, "w") as file:
+        file.write(text)
+
+
 def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     """Write arrays as NPZ (no pickle), whole or not at all.
 
@@ -90,6 +101,14 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     np.savez(packed, **arrays)
     with atomic_output(path) as file:
         file.write(packed.getvalue())
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Name a file by its content; "" where there is no such file, or none that stays."""
+    if not os.path.isfile(path):
+        return ""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def file_name(name: str) -> str:
@@ -110,22 +129,29 @@ def require_writable(path: str | os.PathLike[str]) -> None:
     """Raise what `atomic_output` would raise on entry, before long work is done in vain.
 
     Raises:
-        InputError: the path cannot be written to.
+        InputError: the path cannot be written to, or is "-", by which standard output is meant.
     """
+    if os.fspath(path) == "-":
+        raise InputError("cannot write to standard output: a file is needed")
     _, present = _inspect(path)
     if present is None or stat.S_ISREG(present.st_mode):
         with contextlib.suppress(_Enough), atomic_output(path):
             raise _Enough
 
 
-def refuse_recording(path: Path, inputs: Sequence[str], content: str) -> None:
-    """Refuse to write over a recording.
+def refuse_input(
+    path: Path,
+    inputs: Iterable[str | os.PathLike[str]],
+    content: str,
+    what: str = "the recording",
+) -> None:
+    """Refuse to write over what is read; `what` names it in the error.
 
     Raises:
-        InputError: the file is one of the recordings.
+        InputError: the file is one of the inputs.
     """
     if path.exists() and any(os.path.exists(s) and path.samefile(s) for s in inputs):
-        raise InputError(f"{path}: is the recording, which {content} would replace")
+        raise InputError(f"{path}: is {what}, which {content} would replace")
 
 
 def require_folder(path: Path) -> None:

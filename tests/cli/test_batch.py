@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ import soundfile
 from diarize.batch.jobs import Job
 from diarize.batch.manifest import NAME
 from diarize.cli.batch import Failures, InOrder
+from diarize.formats import read_turns
 
 RATE = 16_000
 Run = Callable[..., Any]  # the fixture `run`
@@ -257,3 +259,18 @@ def test_a_run_that_is_interrupted_leaves_whole_results_and_nobody_behind(
     wait_for_the_end(started)
     assert 10 <= len(contents(out)) < 30
     assert all(name.endswith(".rttm") and text for name, text in contents(out).items())
+
+
+def test_a_header_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [Job("a.wav"), Job("b.wav"), Job("c.wav")]
+    outputs = InOrder(jobs, "start,end\n")
+    for job, text in zip(
+        jobs, ("", "start,end\n1,2\nstart,end\n", "start,end\n3,4\n"), strict=True
+    ):
+        outputs.take(job, text)
+    assert capsys.readouterr().out == "start,end\n1,2\n3,4\n"
+
+
+def test_csv_of_several_recordings_can_be_read(run: Run, write_tone: Callable[..., Path]) -> None:
+    printed = run(write_tone("a.wav"), write_tone("b.wav"), *PLAIN, "--format", "csv").out
+    assert list(read_turns(io.StringIO(printed), "csv")) == ["a", "b"]

@@ -122,6 +122,18 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.npz"]
 
 
+def test_what_is_read_is_not_replaced(cli: Cli, vectors: str, tmp_path: Path) -> None:
+    truth, preset = tmp_path / "truth.json", tmp_path / "p.json"
+    truth.write_text(json.dumps({"sets": SETS}))
+    preset.write_text(json.dumps({"name": "p", "backend": "ckm", "params": {}}))
+    for out, what in (
+        (truth, "the file of --truth"), (preset, "the preset"), (vectors, "the vectors")
+    ):  # fmt: skip
+        given = ["--truth", truth, "--preset", preset, "--compose", "max", "--out", out]
+        cli("cluster", vectors, *given).assert_refused(f"{out}: is {what}, which the sets would")
+    assert json.loads(truth.read_text()) == {"sets": SETS}
+
+
 def test_a_truth_of_another_length(cli: Cli, vectors: str, tmp_path: Path) -> None:
     (tmp_path / "truth.json").write_text('{"sets": [[0]]}')
     command = ["cluster", vectors, "--backend", "oracle", "--compose", "max", "--out", "-"]

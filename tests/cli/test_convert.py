@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from diarize import __version__
-from diarize.formats import read_turns
+from diarize.formats import read_turns, read_uem
 
 Cli = Callable[..., Any]
 TALK = """\
@@ -87,6 +87,18 @@ def test_several_recordings_need_a_folder(cli: Cli, talk: Path, tmp_path: Path) 
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["_._.._b.srt", "talk.srt"]
     assert cli("convert", talk, "-", "--to", "rttm").out == talk.read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_tables_hold_several_recordings(cli: Cli, talk: Path, tmp_path: Path, ending: str) -> None:
+    talk.write_text(TALK + TALK.replace("talk", "other"))
+    target = tmp_path / f"x.{ending}"
+    assert cli("convert", talk, target).status == 0
+    assert target.read_text().count("speaker") == 1
+    assert cli("convert", talk, "-", "--to", ending).out == target.read_text()
+    assert cli("convert", target, "-", "--to", "rttm").out == talk.read_text()
+    assert cli("convert", talk, tmp_path / "x.uem").status == 0
+    assert list(read_uem(tmp_path / "x.uem")) == ["talk", "other"]
 
 
 def test_standard_input_and_files_without_speech(

@@ -91,3 +91,8 @@ def test_arguments_are_checked_before_audio_is_read(cli: Cli, tmp_path: Path) ->
     command = ["embed", listing, "--out", tmp_path / "x.npz"]
     cli(*command, "--model", "lstm").assert_refused("lstm: no such model")
     cli(*command, "--device", "gpu").assert_refused("device gpu: not one of")
+
+
+def test_vectors_are_no_text(cli: Cli, listing: Path) -> None:
+    cli("embed", listing, "--out", "-").assert_refused("standard output: a file is needed")
+    assert not Path("-").exists()

@@ -80,9 +80,10 @@ def test_values_are_checked_as_those_of_the_command_line(
         ("seed = 1.5", "Invalid value for '--seed'"),
         ("window = 9", "--window"),
         ('channels = "two"', "channels two: not one of mix"),
+        ("vad-threshold = 2", "--vad-threshold 2: not between 0 and 1"),
         ('vad = "silro"', "vad silro: not network, silero"),
         ('backend = "gcrr"', "there is no backend 'gcrr'"),
-        ("num-speakers = 3\nmin-speakers = 5", "n_speakers=3 contradicts min_speakers=5"),
+        ("num-speakers = 3\nmin-speakers = 5", "--num-speakers 3 contradicts --min-speakers 5"),
     ):
         file = settings(text)
         refused = run("missing.wav", "--config", file)
@@ -132,3 +133,8 @@ def test_a_file_that_cannot_be_read(run: Cli, tmp_path: Path) -> None:
     run("missing.wav", "--config", "no.toml").assert_refused("cannot read no.toml")
     (tmp_path / "x.toml").write_bytes(b"\xff")
     run("missing.wav", "--config", tmp_path / "x.toml").assert_refused("x.toml: not TOML")
+
+
+def test_a_file_with_a_byte_order_mark(run: Cli, talk: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_bytes(b'\xef\xbb\xbfvad = "none"\n')
+    assert run(talk, "--config", tmp_path / "x.toml", "--num-speakers", 1).status == 0

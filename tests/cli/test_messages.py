@@ -22,6 +22,13 @@ from diarize.errors import InputError, TrainingError, explain
     [
         (InputError("a.wav: empty"), 2, "a.wav: empty"),
         (ValueError("two\n  lines"), 2, "two lines"),
+        (ValueError("two  blanks.wav: empty\n"), 2, "two  blanks.wav: empty"),
+        (
+            OSError(errno.EIO, "Input/output error", "a\x1b[31m\tb"),
+            1,
+            "a [31m b: Input/output error",
+        ),
+        (ValueError(""), 2, ""),
         (OSError(errno.ENOSPC, "No space left", "out.rttm"), 1, "out.rttm: No space left"),
         (OSError(errno.EIO, "Input/output error"), 1, "Input/output error"),
         (OSError("odd"), 1, "OSError: odd"),
@@ -55,3 +62,11 @@ def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
         assert is_silent()
     note("said")
     assert capsys.readouterr().err == "diarize: error: said\ndiarize: note: said\n"
+
+
+def test_a_name_cannot_make_a_second_line(capsys: pytest.CaptureFixture[str]) -> None:
+    error("new\nline.wav: two  blanks\x1b[2J")
+    note("a\u2028b\r\n\n c")
+    assert capsys.readouterr().err == (
+        "diarize: error: new line.wav: two  blanks [2J\ndiarize: note: a b c\n"
+    )

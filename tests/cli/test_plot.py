@@ -87,5 +87,13 @@ def test_scores_that_cannot_be_read_are_refused_in_one_line(
     cli: Cli, rttm: str, tmp_path: Path
 ) -> None:
     cli("plot", "score", rttm, "--out", tmp_path / "x.svg").assert_refused(
-        "conversation.rttm: not JSON"
+        "conversation.rttm: not JSON: give REF and HYP, or what `diarize score --json` printed"
     )
+
+
+def test_standard_input_is_one_of_the_two(cli: Cli, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "x.svg")
+    refused = "standard input: holds"
+    cli("plot", "timeline", "-", "--reference", "-", *out).assert_refused(refused, "not both")
+    cli("plot", "score", "-", "-", *out).assert_refused(refused, "not both")
+    assert not list(tmp_path.iterdir())

@@ -99,7 +99,12 @@ def test_several_recordings_have_a_folder_of_pages(
 
 
 @pytest.mark.parametrize(
-    ("report", "reason"), [("no/x.html", "cannot write"), ("talk.wav", "is the recording")]
+    ("report", "reason"),
+    [
+        ("no/x.html", "cannot write"),
+        ("talk.wav", "is the recording"),
+        ("page", "page: a web page ends in .html"),
+    ],
 )
 def test_a_page_that_cannot_be_written_is_refused_before_work(
     cli: Cli, talk: Path, report: str, reason: str, tmp_path: Path
@@ -108,6 +113,14 @@ def test_a_page_that_cannot_be_written_is_refused_before_work(
     recording.write_bytes(talk.read_bytes())
     cli("run", recording, "--report", tmp_path / report).assert_refused(reason)
     assert recording.read_bytes() == talk.read_bytes()
+
+
+def test_a_page_is_no_standard_output_and_no_result(cli: Cli, talk: Path, tmp_path: Path) -> None:
+    cli("run", talk, "--report", "-").assert_refused("-: a web page ends in .html")
+    cli("report", talk, "x.rttm", "--out", "-").assert_refused("-: a web page ends in .html")
+    page = tmp_path / "same.html"
+    both = cli("run", talk, "--out", page, "--format", "rttm", "--report", page)
+    both.assert_refused(f"{page}: is where the result goes, too")
 
 
 def test_turns_of_another_recording_are_not_taken(

@@ -215,6 +215,36 @@ def test_the_oracle_gives_the_reference_back(run: Run, talk: Path, tmp_path: Pat
         )
 
 
+def test_what_is_read_is_not_replaced(run: Run, talk: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "talk.rttm"
+    kept.write_text(TALK)
+    for option, value, what in (
+        ("--reference", kept, "the file of --reference"),
+        ("--reference", tmp_path, "the file of --reference"),
+        ("--corrections", kept, "the file of --corrections"),
+        ("--vad", kept, "the file of --vad"),
+        ("--preset", kept, "the preset"),
+        ("--config", kept, "the file of --config"),
+        ("--known", f"ann={kept}", "a known voice"),
+    ):
+        if option not in {"--preset", "--config"}:
+            for out in (kept, f"{tmp_path}/"):
+                refused = run(talk, option, value, "--out", out)
+                refused.assert_refused(f"{kept}: is {what}, which the result would replace")
+            continue
+        preset = tmp_path / "p.json"
+        preset.write_text(json.dumps({"name": "p", "backend": "ckm", "params": {}}))
+        file = preset if option == "--preset" else tmp_path / "o.toml"
+        (tmp_path / "o.toml").write_text("seed = 1\n")
+        refused = run(talk, option, file, "--out", file, "--format", "json")
+        refused.assert_refused(f"{file}: is {what}, which the result would replace")
+    voices = tmp_path / "v.npz"
+    voices.touch()
+    refused = run(talk, "--known", voices, "--export-speakers", voices)
+    refused.assert_refused(f"{voices}: is a known voice, which the voices would replace")
+    assert kept.read_text() == TALK
+
+
 def test_a_reference_is_for_the_oracle_only(run: Run, talk: Path, tmp_path: Path) -> None:
     reference = tmp_path / "reference.rttm"
     reference.write_text(TALK)

@@ -112,3 +112,8 @@ def test_the_options_are_those_of_the_function() -> None:
     function = inspect.signature(score_files).parameters
     for name in ("uem", "collar", "skip_overlap"):
         assert command[name].default == function[name].default
+
+
+def test_standard_input_is_one_of_them(cli: Cli, files: list[str]) -> None:
+    for given in (["-", "-"], ["-", files[1], "--uem", "-"]):
+        cli("score", *given).assert_refused("standard input: holds REF, HYP or the UEM, one of")

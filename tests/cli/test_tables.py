@@ -69,3 +69,19 @@ def test_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == (
         "quiet\n0.0 s of speech in 10.0 s; overlap 0.0 s; real-time factor 0.025 on cpu\n"
     )
+
+
+def test_names_mean_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["[/x]", "[anna]", ":cat:", "[b]"]
+    table = Table("[/head]", box=None, padding=0)
+    for name in names:
+        table.add_row(name)
+    print_table(table)
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == ["[/head]", *names]
+    annotation = Annotation(uri="talk\x1b[31m")
+    for number, name in enumerate(names):
+        annotation[Segment(number, number + 1), number] = name
+    print_summary(found(annotation), 0.25)
+    shown = capsys.readouterr().err
+    assert all(f"│ {name} " in shown for name in names)
+    assert shown.startswith("talk [31m\n")

@@ -177,3 +177,8 @@ def test_pyannote_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "talk.rttm"
     path.write_text(rttm_text(annotation), encoding="utf-8")
     assert turns_of(load_rttm(path)["talk"]) == turns_of(annotation)
+
+
+def test_what_standard_input_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert list(load_annotations("-")) == ["stdin"]

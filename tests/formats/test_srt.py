@@ -9,7 +9,7 @@ import srt
 from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
-from diarize.formats.srt import read_srt, split_srt, spoken_srt, srt_text
+from diarize.formats.srt import parse_srt, read_srt, split_srt, spoken_srt, srt_text
 from diarize.formats.turns import Turn
 
 
@@ -48,3 +48,15 @@ def test_what_is_refused() -> None:
         read_srt(io.StringIO("1\n00:00:00,500 --> 00:00:02,000\nhello\n"))
     with pytest.raises(InputError, match=r"^input: no subtitles in this file$"):
         read_srt(io.StringIO("hello\n"))
+
+
+def test_text_behind_a_blank_line_is_of_the_cue_before() -> None:
+    text = (
+        "no cue yet\n\n1\n0:00:01,0 --> 0:00:02,0\nHello there.\n\nHow are you?\nWell?\n \nTell\n\n"
+        "2\n0:00:02,0 --> 0:00:03,0\n\nFine.\n\n3\n\n4\n0:00:04,0 --> 0:00:05,0\nI see.\n\nAnd?\n"
+    )
+    assert [cue.text for cue in parse_srt("x", text)] == [
+        "Hello there.\nHow are you?\nWell?\nTell",
+        "Fine.",
+        "I see.\nAnd?",
+    ]

@@ -22,6 +22,7 @@ from diarize.storage.files import (
     require_folder,
     require_writable,
     write_npz,
+    write_text,
 )
 
 
@@ -155,6 +156,11 @@ def test_an_unusable_path_is_bad_input(tmp_path: Path, attempt) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_standard_output_is_no_file() -> None:
+    with pytest.raises(InputError, match=r"^cannot write to standard output: a file is needed$"):
+        require_writable("-")
+
+
 def test_require_writable_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"old")
     require_writable(tmp_path / "old")
@@ -190,6 +196,12 @@ def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught, atomic_output(tmp_path / "out"):
         (tmp_path / "other").read_bytes()
     assert caught.value.filename == str(tmp_path / "other")
+
+
+def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
+    write_text(tmp_path / "x", "Zoë\n")
+    assert (tmp_path / "x").read_bytes() == b"Zo\xc3\xab\n"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_arrays_are_written_whole_and_without_pickle(tmp_path: Path) -> None:
