@@ -28,8 +28,8 @@ SUMMARY = """\
   meeting, {meetings} %, Resemblyzer with SpectralCluster {peer_meetings} %. On four telephone calls
   they have {calls} and {peer_calls} %.
 - Conversations between speakers unheard in training (with the [weights](models/README.md) of one
-  split; what ships has heard more): ours {ours} %, that peer {peer} %, both in the speech regions of
-  silero-vad.
+  split; what ships has heard more): ours {ours} %, that peer {peer} %, both in the speech regions
+  of silero-vad.
 - An hour takes {seconds} s on one core, and {peer_seconds} s with the peer; pyannote.audio 3.1
   publishes {gpu_seconds} s on a GPU.\
 """
