@@ -21,7 +21,7 @@ from diarize.clustering.selection import Criterion
 from diarize.errors import InputError
 from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
-from diarize.streaming.voices import MOST_STATES, Voices
+from diarize.streaming.live_speakers import MOST_STATES, LiveSpeakers
 
 EVERY = 2  # windows, 0.4 s, from one look at how many speakers there are to the next
 SEEDS = 3  # windows that are tried as a new speaker's first centroid
@@ -143,11 +143,11 @@ class LiveCentroids:
         self._ids, self._centroids = ids, np.concatenate(found_at)
         self._reviewed = after
 
-    def heard(self) -> Voices:
+    def speakers(self) -> LiveSpeakers:
         """Among whom is decoded."""
         composer = self._composer(len(self._ids))
         places = composer(self._centroids[None])[0]
-        return Voices(tuple(self._ids), SpeakerSets(composer.sets), places)
+        return LiveSpeakers(tuple(self._ids), SpeakerSets(composer.sets), places)
 
     def _bear(self, centroids: Float64[np.ndarray, "k p"]) -> None:
         """The last of these centroids is of somebody new."""

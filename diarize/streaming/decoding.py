@@ -8,8 +8,8 @@ from jaxtyping import Float32, Float64
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, VoiceCounts
 from diarize.sets import SpeakerSets
+from diarize.streaming.live_speakers import LiveSpeakers
 from diarize.streaming.turns import by_sets
-from diarize.streaming.voices import Voices
 from diarize.timeline import TimelineOptions, Trellis
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
@@ -35,7 +35,9 @@ class LiveDecoder:
         self._counts = np.zeros((0, MOST + 1), np.float32)  # of voices, every 20 ms
         self._first = 0  # instant of the first of these
         self._decided: list[Ids] = []  # of the first cells
-        self._among = Voices((), SpeakerSets(np.zeros((0, 0), bool)), np.zeros((0, dimension)))
+        self._among = LiveSpeakers(
+            (), SpeakerSets(np.zeros((0, 0), bool)), np.zeros((0, dimension))
+        )
         self.until = 0.0  # seconds up to which all is decided
 
     def add(self, cells: Float64[np.ndarray, "n 2"], vectors: Float32[np.ndarray, "n p"]) -> None:
@@ -47,7 +49,7 @@ class LiveDecoder:
         """Take in how many voices were heard in the instants that follow those of the last call."""
         self._counts = np.concatenate([self._counts, counts])
 
-    def know(self, voices: Voices) -> None:
+    def know(self, voices: LiveSpeakers) -> None:
         """Decode among these from now on; at least one."""
         self._among = voices
 

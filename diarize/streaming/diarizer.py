@@ -23,9 +23,9 @@ from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counted, hear_live
 from diarize.streaming.intake import Intake, resampling_delay
 from diarize.streaming.live import make_live
+from diarize.streaming.live_turns import LiveTurns
 from diarize.streaming.refinement import Refinement
 from diarize.streaming.review import Reviews
-from diarize.streaming.said import Said
 from diarize.streaming.timing import plan, time_to_hear
 from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
@@ -146,7 +146,7 @@ class StreamingDiarizer:
         self._annotation: Annotation | None = None
         self._heard = 0  # samples at 16 kHz
         self._began = -math.inf  # seconds on a clock, at the first sound
-        self.said = Said()
+        self.live_turns = LiveTurns()
 
     @property
     def rate(self) -> int:
@@ -197,7 +197,7 @@ class StreamingDiarizer:
         self._intake.push(samples)
         said = []
         while (piece := self._intake.take(self._timing.hop)) is not None:
-            said += self._hear(piece)
+            said += self._process(piece)
         return said + self._refinement.collect()
 
     def catch_up(self, until: float) -> list[Turn]:
@@ -213,9 +213,9 @@ class StreamingDiarizer:
         if not self._ended and until > self.decided:
             waiting = self._intake.waiting // CHUNK * CHUNK
             piece = self._intake.take(waiting) if waiting else None
-            said = [] if piece is None else self._hear(piece)
+            said = [] if piece is None else self._process(piece)
             with one_thread():
-                said += self._say(until)
+                said += self._decide(until)
         return said + self._refinement.collect()
 
     def end(self) -> list[Turn]:
@@ -225,20 +225,17 @@ class StreamingDiarizer:
         self._intake.finish()
         said = []
         while (piece := self._intake.take(self._timing.hop)) is not None:
-            said += self._hear(piece)
+            said += self._process(piece)
         rest = self._intake.take(self._intake.waiting)
         self._ended = True
         if self._reviews is not None:
             self._reviews.end()
         assert rest is not None
-        self._listen(rest)
         with one_thread():
-            if len(rest):
-                self._count(self._activity.push(as_chunks(rest)))
-                self._windows.push(rest)
-            self._count(self._activity.finish(self._heard / SAMPLE_RATE))
+            self._detect(rest)
+            self._take_counts(self._activity.finish(self._seconds_heard))
             self._windows.finish()
-            return said + self._say(math.inf)
+            return said + self._decide(math.inf)
 
     def finish(self) -> Annotation:
         """Settle all of the stream.
@@ -255,7 +252,7 @@ class StreamingDiarizer:
     @property
     def merged(self) -> dict[str, str]:
         """Live names that turned out to be one with another, and that one's."""
-        return self.said.merged(self._live.became)
+        return self.live_turns.merged(self._live.became)
 
     def newly_merged(self) -> dict[str, str]:
         """Of these, what has changed since this was asked last."""
@@ -264,52 +261,53 @@ class StreamingDiarizer:
 
     def live(self) -> Annotation:
         """What was said live, as turns; two names that became one are one."""
-        return self.said.annotation(self.uri, self.merged)
+        return self.live_turns.annotation(self.uri, self.merged)
 
     def speaker_map(self) -> dict[str, str | None]:
         """Of each live speaker, the final one that shares most time with it; None: none does."""
-        return self.said.nearest(self._final())
+        return self.live_turns.nearest(self._final())
 
     def _final(self) -> Annotation:
         """What is settled so far, as turns."""
         return annotation_of((turn[:3] for turn in self.settled), self.uri)
 
-    def _hear(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
-        """Work on a hop of whole chunks."""
-        self._listen(piece)
-        with one_thread():
-            self._count(self._activity.push(as_chunks(piece)))
-            self._windows.push(piece)
-            heard = self._heard / SAMPLE_RATE
-            due = heard - self._timing.delay
-            said = self._say(due + len(piece) / SAMPLE_RATE if self.decided < due else self.decided)
-        # Sound that came faster than it is spoken, as from a file, is not late by waiting.
-        ahead = max(0.0, heard - (monotonic() - self._began))
-        if self._reviews is not None:
-            n_windows = len(self._refinement.coarse)
-            self._reviews.go_on(heard, n_windows, self._band.narrow, patience=ahead)
-        if self._refinement.is_due(heard):
-            if self._refinement.is_done(within=ahead):
-                said += self._refinement.collect()
-                self._refinement.go_on(heard, self._band.narrow)
-            else:
-                self._refinement.put_off()
-        return said
+    def _process(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
+        """Take a hop of whole chunks through all stages: detect, embed, cluster, decode; look back.
 
-    def _listen(self, piece: Float32[np.ndarray, "samples"]) -> None:
+        Three times differ: up to `_seconds_heard` sound has come, up to `regions.sure` it is known
+        where there is speech, and up to `decided` who speaks.
+        """
+        with one_thread():
+            self._detect(piece)
+            heard = self._seconds_heard
+            due = heard - self._timing.delay
+            until = due + len(piece) / SAMPLE_RATE if self.decided < due else self.decided
+            told = self._decide(until)
+        return told + self._look_back(heard)
+
+    @property
+    def _seconds_heard(self) -> float:
+        """Seconds of sound that went through the stages."""
+        return self._heard / SAMPLE_RATE
+
+    def _detect(self, piece: Float32[np.ndarray, "samples"]) -> None:
+        """Detect speech and count voices; lay windows over the sound."""
         self._heard += len(piece)
         self._band.add(piece)
+        if len(piece):
+            self._take_counts(self._activity.push(as_chunks(piece)))
+            self._windows.push(piece)
 
-    def _count(self, heard: Counted) -> None:
-        """Take in how many voices were heard."""
-        self._decoder.hear(heard.now)
-        self._refinement.counts.add(heard.now, heard.again)
+    def _take_counts(self, counted: Counted) -> None:
+        """Tell the decoding, and the looking back, how many voices were heard."""
+        self._decoder.hear(counted.now)
+        self._refinement.counts.add(counted.now, counted.again)
 
-    def _say(self, until: float) -> list[Turn]:
-        """Embed what can be embedded, and decide up to a time."""
+    def _decide(self, until: float) -> list[Turn]:
+        """Embed and cluster what can be embedded, and decode up to a time."""
         self._embed(until)
         until = min(until, self._windows.laid(self._activity.regions.sure))
-        return [self.said.say(*stretch) for stretch in self._decoder.decide(until)]
+        return [self.live_turns.say(*stretch) for stretch in self._decoder.decide(until)]
 
     def _embed(self, due: float) -> None:
         """Embed what is complete, or can wait no longer, and learn from it who can be heard."""
@@ -321,6 +319,22 @@ class StreamingDiarizer:
             rows = fine.vectors[:1]
         if len(rows):
             self._live.take(rows)
-            self._decoder.know(self._live.heard())
+            self._decoder.know(self._live.speakers())
             self._knows = True
         self._decoder.add(fine.cells, fine.vectors)
+
+    def _look_back(self, heard: float) -> list[Turn]:
+        """Begin and collect what is clustered beside the stream; what was settled by it."""
+        # Sound that came faster than it is spoken, as from a file, is not late by waiting.
+        ahead = max(0.0, heard - (monotonic() - self._began))
+        if self._reviews is not None:
+            n_windows = len(self._refinement.coarse)
+            self._reviews.go_on(heard, n_windows, self._band.narrow, patience=ahead)
+        if not self._refinement.is_due(heard):
+            return []
+        if not self._refinement.is_done(within=ahead):
+            self._refinement.put_off()
+            return []
+        settled = self._refinement.collect()
+        self._refinement.go_on(heard, self._band.narrow)
+        return settled

@@ -240,7 +240,7 @@ def listen(
             session.write(out)
     if session.failure is not None:
         raise session.failure
-    if not diarizer.said.turns:
+    if not diarizer.live_turns.turns:
         note(f"{diarizer.uri}: no speech found")
     if interruption.number == signal.SIGINT and endless:
         return 0

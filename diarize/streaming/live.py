@@ -9,7 +9,7 @@ from typing import Any
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.errors import InputError
 from diarize.streaming.centroids import CentroidOptions, LiveCentroids
-from diarize.streaming.voices import LiveClustering, LiveLinks
+from diarize.streaming.live_speakers import LiveClustering, LiveLinks
 
 
 def make_live(

@@ -25,8 +25,8 @@ from weakref import WeakSet
 from diarize.errors import InputError, explain
 from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
-from diarize.streaming.keeping import Keeper
 from diarize.streaming.pcm import Pcm
+from diarize.streaming.result_files import ResultFiles
 from diarize.streaming.turns import Turn, lines_of, map_line, merged_line
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ClientStream:
     diarizer: StreamingDiarizer
     pcm: Pcm
     deadlines: Deadlines
-    keeper: Keeper
+    files: ResultFiles
     _held: bytearray = field(default_factory=bytearray)  # what the stream has not taken in
 
     @property
@@ -116,14 +116,14 @@ class ClientStream:
         """Settle all that was heard."""
         before = len(self.diarizer.settled)
         self.diarizer.finish()
-        self.keeper.keep(self.diarizer)
+        self.files.write(self.diarizer)
         final = lines_of(self.diarizer.settled[before:])
         left = self.pcm.left_over
         note = [json.dumps({"note": f"{left} bytes at the end are no sample"})] if left else []
         return [*final, map_line(self.diarizer.speaker_map()), *note]
 
     def _said(self, turns: list[Turn]) -> list[str]:
-        self.keeper.keep_settled(self.diarizer)
+        self.files.write_settled(self.diarizer)
         lines = list(lines_of(turns))
         if new := self.diarizer.newly_merged():
             lines.append(merged_line(new))
@@ -258,7 +258,7 @@ class StreamServer:
         pcm = Pcm(asked.get("format", "s16"), int(channels))
         latency = numbers["latency"]
         diarizer = self._make(numbers["rate"], latency=latency, uri=uri)
-        return ClientStream(diarizer, pcm, Deadlines(latency), Keeper(self._out))
+        return ClientStream(diarizer, pcm, Deadlines(latency), ResultFiles(self._out))
 
     async def _converse(self, connection: ServerConnection, client: ClientStream) -> None:
         """Take in messages to the end, and answer with what is said."""

@@ -41,7 +41,7 @@ def main() -> None:
             continue
         together = heard(path, latency=given.latency)
         write(given.out / f"live-{name}", together.live())
-        write(given.out / f"live-{name}-said", together.said.annotation(together.uri, {}))
+        write(given.out / f"live-{name}-said", together.live_turns.annotation(together.uri, {}))
         write(given.out / f"settled-{name}", together.finish())
         alone = heard(path, latency=given.latency, max_set_size=1)
         write(given.out / f"live-{name}-alone", alone.live())

@@ -35,7 +35,7 @@ def around(*axes: int, n: int, seed: int = 0) -> np.ndarray:
 def test_whoever_speaks_first_is_somebody_at_once() -> None:
     made = live()
     made.take(around(0, n=1))
-    voices = made.heard()
+    voices = made.speakers()
     assert voices.ids == (0,) and voices.states.to_lists() == [[0]]
     assert voices.places.shape == (1, P)
 
@@ -44,17 +44,17 @@ def test_one_voice_stays_one_speaker() -> None:
     made = live()
     for seed in range(30):
         made.take(around(40, n=10, seed=seed))
-    assert made.heard().ids == (0,) and not made.became
+    assert made.speakers().ids == (0,) and not made.became
 
 
 def test_somebody_new_is_born_and_keeps_the_id() -> None:
     made = live()
     made.take(around(40, n=30))
     made.take(around(41, n=10, seed=1))
-    assert made.heard().ids == (0, 1)
+    assert made.speakers().ids == (0, 1)
     made.take(around(40, n=30, seed=2))
     made.take(around(42, n=12, seed=3))
-    voices = made.heard()
+    voices = made.speakers()
     assert voices.ids == (0, 1, 2) and not made.became
     assert np.argmax(voices.places[:3], axis=1).tolist() == [40, 41, 42]
     assert len(voices.states) == 6
@@ -64,14 +64,14 @@ def test_two_at_once_are_not_a_third() -> None:
     made = live()
     for axes, seed in (((40,), 0), ((41,), 1), ((40, 41), 2), ((40,), 3), ((40, 41), 4)):
         made.take(around(*axes, n=20, seed=seed))
-    assert made.heard().ids == (0, 1)
+    assert made.speakers().ids == (0, 1)
 
 
 def test_without_compositions_there_are_no_pairs() -> None:
     made = live(max_set_size=1)
     made.take(around(40, n=20))
     made.take(around(41, n=20, seed=1))
-    assert made.heard().states.to_lists() == [[0], [1]]
+    assert made.speakers().states.to_lists() == [[0], [1]]
 
 
 def test_who_turns_out_to_be_another_becomes_that_one() -> None:
@@ -81,18 +81,18 @@ def test_who_turns_out_to_be_another_becomes_that_one() -> None:
         made.take(around(40, n=30))
         made._bear(np.concatenate([made._centroids, around(40, n=1, seed=9).astype(np.float64)]))
         made._centroids = made._centroids[list(order)]
-        assert made.heard().ids == (0, 1)
+        assert made.speakers().ids == (0, 1)
         made.take(around(40, n=10, seed=1))
-        assert made.heard().ids == (0,) and made.became == {1: 0}
+        assert made.speakers().ids == (0,) and made.became == {1: 0}
         made.take(around(41, n=10, seed=2))
-        assert made.heard().ids == (0, 2)  # no id is used twice
+        assert made.speakers().ids == (0, 2)  # no id is used twice
 
 
 def test_no_more_speakers_are_heard_than_there_may_be() -> None:
     made = live(most=2)
     for axis in range(40, 45):
         made.take(around(axis, n=20, seed=axis))
-    assert len(made.heard().ids) == 2
+    assert len(made.speakers().ids) == 2
 
 
 def test_memory_is_bounded_and_keeps_who_speaks_little() -> None:
@@ -101,8 +101,8 @@ def test_memory_is_bounded_and_keeps_who_speaks_little() -> None:
     for seed in range(20):
         made.take(around(41, n=20, seed=seed))
     assert len(made._rows) == 60
-    assert made.heard().ids == (0, 1)
-    assert np.argmax(made.heard().places[0]) == 40
+    assert made.speakers().ids == (0, 1)
+    assert np.argmax(made.speakers().places[0]) == 40
 
 
 def test_it_does_not_matter_how_many_windows_come_at_a_time() -> None:
@@ -111,8 +111,8 @@ def test_it_does_not_matter_how_many_windows_come_at_a_time() -> None:
     whole.take(rows)
     for row in rows:
         single.take(row[None])
-    assert np.array_equal(whole.heard().places, single.heard().places)
-    assert whole.heard().ids == single.heard().ids and whole.became == single.became
+    assert np.array_equal(whole.speakers().places, single.speakers().places)
+    assert whole.speakers().ids == single.speakers().ids and whole.became == single.became
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ def test_a_review_says_who_is_one_and_who_is_new() -> None:
     made = live()
     for axis in (40, 41, 42):
         made.take(around(axis, n=20, seed=axis))
-    assert made.heard().ids == (0, 1, 2)
+    assert made.speakers().ids == (0, 1, 2)
     made.learn(*told((40, 41), n=10), after=made.taken)
-    assert made.heard().ids == (0, 1, 2)  # of so little sound nobody goes
+    assert made.speakers().ids == (0, 1, 2)  # of so little sound nobody goes
     made.learn(*told((40, 41)), after=made.taken)
     # The name stays that was first, and so does who is not among these windows.
-    assert made.heard().ids == (0, 2) and made.became == {1: 0}
+    assert made.speakers().ids == (0, 2) and made.became == {1: 0}
     made.learn(*told((40,), (41,), (42,)), after=made.taken)
-    voices = made.heard()
+    voices = made.speakers()
     assert voices.ids[2] == 2 and 0 in voices.ids and max(voices.ids) > 2
     assert np.argmax(voices.places[:3], axis=1).tolist() == [40, 41, 42]
 
@@ -159,13 +159,13 @@ def test_only_what_was_heard_since_a_review_tells_of_somebody_new() -> None:
     made = live()
     made.take(around(40, n=30))
     made.take(around(41, n=30, seed=1))
-    assert made.heard().ids == (0, 1)
+    assert made.speakers().ids == (0, 1)
     made.learn(*told((40, 41)), after=made.taken)
     made.take(around(41, n=5, seed=2))
-    assert len(made.heard().ids) == 1
+    assert len(made.speakers().ids) == 1
     made.learn(*told((40,), (41,)), after=made.taken)
     made.take(around(42, n=20, seed=3))
-    assert len(made.heard().ids) == 3
+    assert len(made.speakers().ids) == 3
 
 
 def test_a_review_of_strangers_leaves_no_more_than_can_be_decoded_among() -> None:
@@ -173,4 +173,4 @@ def test_a_review_of_strangers_leaves_no_more_than_can_be_decoded_among() -> Non
     for axis in (40, 41):
         made.take(around(axis, n=20, seed=axis))
     made.learn(*told((43,), (44,)), after=made.taken)
-    assert len(made.heard().ids) == 2
+    assert len(made.speakers().ids) == 2

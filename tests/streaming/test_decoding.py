@@ -5,7 +5,7 @@ import pytest
 
 from diarize.sets import SpeakerSets, enumerate_sets, to_sphere
 from diarize.streaming.decoding import CONTEXT, LiveDecoder
-from diarize.streaming.voices import Voices
+from diarize.streaming.live_speakers import LiveSpeakers
 from diarize.timeline import TimelineOptions
 
 
@@ -15,12 +15,12 @@ def unit(*places: int) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def voices(centroids: dict[int, np.ndarray], largest: int = 2) -> Voices:
+def voices(centroids: dict[int, np.ndarray], largest: int = 2) -> LiveSpeakers:
     """Speakers by their ids, and all sets of them."""
     places = np.stack([*centroids.values()]).astype(float)
     states = enumerate_sets(len(places), largest)
     composed = to_sphere(states.astype(float) @ places)
-    return Voices(tuple(centroids), SpeakerSets(states), composed)
+    return LiveSpeakers(tuple(centroids), SpeakerSets(states), composed)
 
 
 def decoder(largest: int = 2, options: TimelineOptions | None = None) -> LiveDecoder:

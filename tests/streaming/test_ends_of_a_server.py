@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diarize.formats import read_rttm
-from diarize.streaming.keeping import SO_FAR
+from diarize.streaming.result_files import SO_FAR
 
 from .serving import connect, in_a_process, websockets
 

@@ -31,7 +31,7 @@ class Diarizer:
 
     def __init__(self) -> None:
         self.seconds = self.decided = 0.0
-        self.said = SimpleNamespace(turns=[])
+        self.live_turns = SimpleNamespace(turns=[])
         self.settled: list[Turn] = []
         self.caught_up: list[float] = []
         self.interrupt = False
@@ -42,7 +42,7 @@ class Diarizer:
     def push(self, samples: np.ndarray) -> list[Turn]:
         turn = Turn(self.seconds, self.seconds + len(samples) / 10, ("LIVE_00",), False)
         self.seconds = turn.end
-        self.said.turns.append(turn[:3])
+        self.live_turns.turns.append(turn[:3])
         return [turn]
 
     def catch_up(self, until: float) -> list[Turn]:

@@ -164,7 +164,7 @@ def test_a_result_that_cannot_be_written_is_told(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "kept.rttm")
 
-    monkeypatch.setattr("diarize.streaming.server.Keeper.keep", full)
+    monkeypatch.setattr("diarize.streaming.server.ResultFiles.write", full)
     running = run(out=tmp_path)
     with pytest.warns(RuntimeWarning, match=r"stream-.*: kept.rttm: No space left on device"):
         with running.client() as client:

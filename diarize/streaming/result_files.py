@@ -1,4 +1,4 @@
-"""What a server keeps of a stream: its final result, and until then what is settled so far."""
+"""The files of a stream's result that a server writes: what is settled so far, then the whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diarize.storage.files import atomic_output
+from diarize.storage.files import write_text
 from diarize.streaming.diarizer import StreamingDiarizer
 from diarize.streaming.turns import annotation_of
 
@@ -17,8 +17,8 @@ SO_FAR = ".settled.rttm"  # how the name of a result ends that is not whole
 
 
 @dataclass(eq=False)
-class Keeper:
-    """Keeps results as RTTM, named as their streams.
+class ResultFiles:
+    """Writes results as RTTM, named as their streams.
 
     What a client was told as settled is on the disk before: a server that is killed loses nothing
     of it.
@@ -30,7 +30,7 @@ class Keeper:
     folder: Path | None
     _n_settled: int = 0  # turns that are kept
 
-    def keep_settled(self, diarizer: StreamingDiarizer) -> None:
+    def write_settled(self, diarizer: StreamingDiarizer) -> None:
         """Write what is settled so far, where that is more than before."""
         settled = diarizer.settled
         if self.folder is None or len(settled) == self._n_settled:
@@ -39,7 +39,7 @@ class Keeper:
         _write(found, self.folder / f"{diarizer.uri}{SO_FAR}")
         self._n_settled = len(settled)
 
-    def keep(self, diarizer: StreamingDiarizer) -> None:
+    def write(self, diarizer: StreamingDiarizer) -> None:
         """Write the final result in place of what was settled before; nothing where none came."""
         if self.folder is None or not diarizer.seconds:
             return
@@ -51,5 +51,4 @@ def _write(annotation: Annotation, path: Path) -> None:
     from diarize.formats import rttm_text
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_output(path, "w") as file:
-        file.write(rttm_text(annotation))
+    write_text(path, rttm_text(annotation))

@@ -8,12 +8,12 @@ from unittest.mock import NonCallableMock
 
 from diarize import StreamingDiarizer
 from diarize.formats import read_rttm
-from diarize.streaming.keeping import Keeper
+from diarize.streaming.result_files import ResultFiles
 from diarize.streaming.turns import Turn, annotation_of
 
 
 def heard(*settled: tuple[float, float, str]) -> Any:
-    """What a keeper asks of a diarizer."""
+    """What a files asks of a diarizer."""
     turns = [Turn(begin, end, (name,), True) for begin, end, name in settled]
     whole = annotation_of([(0.0, 9.0, ("SPEAKER_00",))], "talk")
     diarizer = NonCallableMock(StreamingDiarizer, uri="talk", seconds=9.0, settled=turns)
@@ -26,30 +26,30 @@ def names(folder: Path) -> list[str]:
 
 
 def test_what_is_settled_is_kept_until_all_is(tmp_path: Path) -> None:
-    keeper, folder = Keeper(tmp_path / "kept"), tmp_path / "kept"
-    keeper.keep_settled(heard())
+    files, folder = ResultFiles(tmp_path / "kept"), tmp_path / "kept"
+    files.write_settled(heard())
     assert not folder.exists()
     for settled in ([(0.0, 1.0, "a")], [(0.0, 1.0, "a"), (2.0, 3.0, "b")]):
-        keeper.keep_settled(heard(*settled))
+        files.write_settled(heard(*settled))
         assert names(folder) == ["talk.settled.rttm"]
         (kept,) = read_rttm(folder / "talk.settled.rttm").values()
         assert kept.labels() == [name for _, _, name in settled]
-    keeper.keep(heard())
+    files.write(heard())
     assert names(folder) == ["talk.rttm"]
 
 
 def test_it_is_written_only_where_there_is_more(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path)
-    keeper.keep_settled(heard((0.0, 1.0, "a")))
+    files = ResultFiles(tmp_path)
+    files.write_settled(heard((0.0, 1.0, "a")))
     (path,) = tmp_path.iterdir()
     path.unlink()
-    keeper.keep_settled(heard((0.0, 1.0, "a")))
+    files.write_settled(heard((0.0, 1.0, "a")))
     assert names(tmp_path) == []
 
 
 def test_of_no_sound_nothing_is_kept(tmp_path: Path) -> None:
     silent = heard()
     silent.seconds = 0.0
-    Keeper(tmp_path).keep(silent)
-    Keeper(None).keep(heard())
+    ResultFiles(tmp_path).write(silent)
+    ResultFiles(None).write(heard())
     assert names(tmp_path) == []

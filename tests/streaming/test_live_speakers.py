@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diarize.streaming.voices import LEAST_SIZE, LiveLinks
+from diarize.streaming.live_speakers import LEAST_SIZE, LiveLinks
 
 
 def mean(a, b):
@@ -20,19 +20,19 @@ def rows(axis: int, n: int) -> np.ndarray:
 def test_small_clusters_are_no_speakers_unless_there_is_nobody_else() -> None:
     made = LiveLinks(8, compose=mean)
     made.take(rows(0, 1))
-    assert made.heard().ids == (0,)
+    assert made.speakers().ids == (0,)
     made.take(rows(1, LEAST_SIZE))
-    voices = made.heard()
+    voices = made.speakers()
     assert voices.ids == (1,) and np.allclose(voices.places, np.eye(8)[[1]])
     made.take(rows(0, LEAST_SIZE + 1))
-    assert made.heard().ids == (0, 1) and len(made.heard().states) == 3
+    assert made.speakers().ids == (0, 1) and len(made.speakers().states) == 3
 
 
 def test_of_many_clusters_the_largest_are_decoded_among() -> None:
     made = LiveLinks(64, compose=mean)
     for axis in range(40):
         made.take(np.tile(np.eye(64, dtype=np.float32)[axis], (LEAST_SIZE + axis % 2, 1)))
-    voices = made.heard()
+    voices = made.speakers()
     assert len(voices.states) <= 200 and set(voices.ids) <= set(range(1, 40, 2))
 
 
@@ -44,7 +44,7 @@ def test_what_was_taken_in_became_another() -> None:
     for share in np.linspace(0, 1, 12):
         step = mean(apart * (1 - share) + share * between, 0 * apart)
         made.take(np.tile(step.astype(np.float32), (4, 1)))
-    assert set(made.became.values()) <= set(made.heard().ids) | set(made.became)
+    assert set(made.became.values()) <= set(made.speakers().ids) | set(made.became)
 
 
 def test_options_that_cannot_be_used_are_refused_at_once() -> None:

@@ -1,4 +1,4 @@
-"""What was said while people spoke, and under which names."""
+"""The turns that a stream has told so far, and the names in them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
 
-class Said:
-    """Turns that were said, those that went on joined to one.
+class LiveTurns:
+    """Turns that were told live; those that went on are joined to one.
 
     Attributes:
-        turns: begin, end and speakers; what was said of them is never changed.
+        turns: begin, end and speakers; what was told of them is never changed.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Among whom is decoded while people speak, and `links` as one way to find out."""
+"""Live speakers: what the decoding of a stream chooses from, and `links` as a way to find them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST_SIZE = 4  # windows that a cluster of `links` must have before it is taken
 
 
 @dataclass(frozen=True, eq=False)
-class Voices:
+class LiveSpeakers:
     """Speakers as they are now, and their sets.
 
     Attributes:
@@ -50,8 +50,8 @@ class LiveClustering(Protocol):
     def take(self, rows: Float32[np.ndarray, "n p"]) -> None:
         """Take in the windows that follow those of the last call."""
 
-    def heard(self) -> Voices:
-        """Among whom is decoded, once a window was taken in."""
+    def speakers(self) -> LiveSpeakers:
+        """The speakers as they are now, once a window was taken in."""
 
 
 class LiveLinks:
@@ -73,11 +73,11 @@ class LiveLinks:
         """Take in the windows that follow those of the last call."""
         self._links.partial_fit(rows)
 
-    def heard(self) -> Voices:
+    def speakers(self) -> LiveSpeakers:
         """The largest clusters, and somebody in any case."""
         clusters = sorted(self._links.live_clusters(), key=lambda one: (-one.size, one.id))
         known = [one for one in clusters if one.size >= LEAST_SIZE] or clusters[:1]
         known = known[: most_speakers(len(known), self._nobody.largest, MOST_STATES)]
         speakers = replace(self._nobody, centroids=np.stack([one.centroid for one in known]))
         states = speakers.sets()
-        return Voices(tuple(one.id for one in known), states, speakers.places(states))
+        return LiveSpeakers(tuple(one.id for one in known), states, speakers.places(states))
