@@ -40,12 +40,12 @@ def error(text: str) -> None:
 
 def put(text: str, out: str) -> None:
     """Print a result, or write it into a file, whole or not at all; "-": standard output."""
-    from diarize.storage.files import write_text
+    from diarize.storage.files import atomic_text
 
     if out == "-":
         print(text, end="")
         return
-    write_text(out, text)
+    atomic_text(out, text)
 
 
 def show_warnings_as_notes() -> None:

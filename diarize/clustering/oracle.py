@@ -44,13 +44,15 @@ class Oracle(Clusterer):
 
 
 def _truth(y: Any) -> SpeakerSets:
-    """Sets, lists of the speakers of each row, or an array of booleans, or of zeros and ones."""
+    """Sets, lists of the speakers of each row, or who is in each row: booleans, zeros and ones."""
     if isinstance(y, SpeakerSets):
         return y
     if isinstance(y, np.ndarray) and y.dtype != object:
         if y.ndim != 2:
             raise ValueError("y must be the set of speakers of each row, not one number of each")
-        return SpeakerSets(y)
+        if y.dtype == bool or (y.shape[1] > 1 and np.isin(y, (0, 1)).all()):
+            return SpeakerSets(y)
+        y = y.astype(int).tolist()  # a column of numbers: one speaker in each row
     rows = [list(row) for row in y]
     if any(isinstance(one, bool | np.bool_) for row in rows for one in row):
         return SpeakerSets(rows)

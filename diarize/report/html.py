@@ -21,7 +21,7 @@ from diarize.report.figures import talk_figures
 from diarize.report.sound import page_sound
 from diarize.scoring import score_files
 from diarize.scoring.elements import decompose
-from diarize.storage.files import require_writable, write_text
+from diarize.storage.files import atomic_text, require_writable
 from diarize.storage.version import __version__
 from diarize.voices.number import possible
 
@@ -89,7 +89,7 @@ def write_page(
         "follows": figures.follows.tolist(),
         "truth": None if reference is None else _truth(recording.uri, annotation, reference),
     }
-    write_text(path, page_text(content, sound.mp3))
+    atomic_text(path, page_text(content, sound.mp3))
 
 
 def page_text(content: Mapping[str, Any], mp3: bytes | None) -> str:

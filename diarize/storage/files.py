@@ -79,7 +79,7 @@ def atomic_output(
         raise
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def atomic_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text as UTF-8 with line feeds, whole or not at all.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diarize.storage.files import write_text
+from diarize.storage.files import atomic_text
 from diarize.streaming.diarizer import StreamingDiarizer
 from diarize.streaming.turns import annotation_of
 
@@ -51,4 +51,4 @@ def _write(annotation: Annotation, path: Path) -> None:
     from diarize.formats import rttm_text
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, rttm_text(annotation))
+    atomic_text(path, rttm_text(annotation))

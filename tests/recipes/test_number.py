@@ -47,18 +47,16 @@ def test_who_is_new_is_told_by_the_people_whom_speakers_speak_for(number: Module
     assert number.who_is_new(found, reference, names) == [True, True, False, None]
 
 
-def test_constants_tell_who_is_nobody_new(
-    number: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_constants_tell_duplicates(number: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     def found(alike: float, seconds: float, new: bool) -> object:
         evidence = [[-np.inf, 30.0, 5.0], [alike, seconds, 5.0]]
         return number.Found("02_45_1", "ckm", 45, 2, 2, {2: 1.0}, evidence, [True, new], ())
 
     unlike, alike = found(-5.0, 20.0, True), found(2.0, 3.0, False)
     surprising = [found(-5.0, 20.0, False), found(2.0, 3.0, True)]
-    number.nobody_new([unlike, alike] * 4 + surprising)
+    number.fit_duplicates([unlike, alike] * 4 + surprising)
     out = capsys.readouterr().out
-    assert out.startswith("10 speakers, 5 of them nobody new: [")
+    assert out.startswith("10 speakers, 5 of them duplicates: [")
     _, by_alike, _, by_share = json.loads(out.partition(": ")[2])
     assert by_alike > 0 > by_share
 

@@ -17,12 +17,12 @@ import pytest
 from diarize.errors import InputError
 from diarize.storage.files import (
     atomic_output,
+    atomic_text,
     file_name,
     file_sha256,
     require_folder,
     require_writable,
     write_npz,
-    write_text,
 )
 
 
@@ -199,7 +199,7 @@ def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
 
 
 def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
-    write_text(tmp_path / "x", "Zoë\n")
+    atomic_text(tmp_path / "x", "Zoë\n")
     assert (tmp_path / "x").read_bytes() == b"Zo\xc3\xab\n"
     assert os.listdir(tmp_path) == ["x"]
 
