@@ -222,7 +222,8 @@ def _activity(vad: str, sources: Sequence[str]) -> Activity | None:
 
 def _files_read(given: RunOptions) -> dict[str, list[str | Path]]:
     """The files that options name, by what messages call them."""
-    from diarize.formats.rttm import files_below
+    from diarize.formats.rttm import ENDING
+    from diarize.storage.files import files_in
 
     told = {
         "the file of --reference": given.reference,
@@ -232,7 +233,9 @@ def _files_read(given: RunOptions) -> dict[str, list[str | Path]]:
         "the file of --config": given.config,
     }
     read: dict[str, list[str | Path]] = {
-        what: [path, *files_below(path)] for what, path in told.items() if path is not None
+        what: [path, *(files_in(Path(path), ENDING, below=True) if os.path.isdir(path) else ())]
+        for what, path in told.items()
+        if path is not None
     }
     # Of NAME=CLIP the part behind it; a FILE.npz may have "=" in its name.
     known = given.known or []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,9 @@ from diarize.formats.lines import (
     token,
 )
 from diarize.formats.turns import written_turns
+from diarize.storage.files import files_in
+
+ENDING = ".rttm"  # of the files of a folder that are read
 
 # The other line types of the RT-09 evaluation plan, appendix A, and of md-eval: no turns in them.
 _OTHER_TYPES = frozenset(
@@ -143,7 +145,7 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
     if not os.path.isdir(path):
         return _load_file(path)
     found: dict[tuple[str, str], tuple[Annotation, Path]] = {}
-    for file in files_below(path):
+    for file in files_in(Path(path), ENDING, below=True):
         folder = file.parent.relative_to(path).as_posix()
         for uri, annotation in _load_file(file).items():
             if (folder, uri) in found:
@@ -156,15 +158,6 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
         uri if times[uri] == 1 or folder == "." else f"{folder}/{uri}": annotation
         for (folder, uri), (annotation, _) in found.items()
     }
-
-
-def files_below(root: str | os.PathLike[str]) -> Iterator[Path]:
-    """All RTTM files, those of a folder before those of its sub-folders."""
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.lower().endswith(".rttm") and not name.startswith("."):
-                yield Path(folder, name)
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:

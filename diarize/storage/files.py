@@ -111,6 +111,50 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def files_in(
+    folder: Path,
+    endings: str | tuple[str, ...],
+    *,
+    below: bool = False,
+    besides: Path | None = None,
+) -> list[Path]:
+    """The files of a folder by name, and `below`, after them, those of each folder in it.
+
+    Hidden files and folders are passed over, and what is no file. A link that leads nowhere is
+    there: whoever opens it is told so.
+
+    Args:
+        folder: where to look.
+        endings: of their names, in lower case; names may be in any.
+        below: whether to look into the folders in it as well, at whatever depth.
+        besides: a folder that is passed over.
+
+    Raises:
+        InputError: there is no such folder, or one that cannot be entered.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: {'not a' if folder.exists() else 'no such'} folder")
+
+    def refuse(problem: OSError) -> None:
+        raise InputError(f"{problem.filename}: cannot be entered ({problem.strerror})")
+
+    passed = None if besides is None else os.path.realpath(besides)
+    found = []
+    for here, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if below and name[0] != "." and os.path.realpath(os.path.join(here, name)) != passed
+        )
+        for name in sorted(files):
+            path = Path(here, name)
+            if name[0] == "." or not name.lower().endswith(endings):
+                continue
+            if path.is_file() or path.is_symlink():
+                found.append(path)
+    return found
+
+
 def file_name(name: str) -> str:
     """A name as (the beginning of) the name of one file, on any system, in the folder it is put.
 

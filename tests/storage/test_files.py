@@ -20,6 +20,7 @@ from diarize.storage.files import (
     atomic_text,
     file_name,
     file_sha256,
+    files_in,
     require_folder,
     require_writable,
     write_npz,
@@ -249,3 +250,21 @@ def test_a_file_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert file_sha256(tmp_path / "x") == hashlib.sha256(b"abc").hexdigest()
     assert file_sha256(tmp_path / "none") == file_sha256(tmp_path) == ""
+
+
+def test_a_folder_that_cannot_be_entered_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "a.wav").touch()
+    scandir = os.scandir
+
+    def guarded(path: Any) -> Any:
+        if os.fspath(path).endswith("locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert files_in(tmp_path, ".wav") == [tmp_path / "a.wav"]
+    with pytest.raises(InputError, match=r"locked: cannot be entered \(Permission denied\)"):
+        files_in(tmp_path, ".wav", below=True)
