@@ -72,10 +72,10 @@ def _leaking(
     # As scipy.signal.lfilter, which takes longer to load than all else here to compute.
     sums = np.empty_like(values)
     for start in range(0, values.shape[1], AT_ONCE):
-        block = values[:, start : start + AT_ONCE]
+        block, found = (each[:, start : start + AT_ONCE] for each in (values, sums))
         kept = np.exp(-INSTANT / MEMORY * np.arange(1, block.shape[1] + 1))
-        sums[:, start : start + AT_ONCE] = kept * (before[:, None] + (block / kept).cumsum(axis=1))
-        before = sums[:, start : start + AT_ONCE][:, -1]
+        found[:] = kept * (before[:, None] + (block / kept).cumsum(axis=1))
+        before = found[:, -1]
     return sums, before
 
 

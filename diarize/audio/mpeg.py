@@ -192,12 +192,13 @@ class _Reader:
 
 def _skip_tags(reader: _Reader, position: int) -> int:
     """Where the tags (titles, cover pictures) that begin at `position` end."""
-    while length := _tag_length(reader.at(position, 32)):
+    while length := tag_length(reader.at(position, 32)):
         position += length
     return position
 
 
-def _tag_length(head: bytes) -> int:
+def tag_length(head: bytes) -> int:
+    """Bytes of the tag (ID3, or one of MP3's) that begins so; 0: it is none."""
     if head[:3] == b"ID3" and len(head) >= 10:
         a, b, c, d = head[6:10]
         footer = 10 if head[5] & 0x10 else 0

@@ -27,6 +27,7 @@ def open_decoder(source: Input) -> Decoder:
     """
     import soundfile
 
+    from diarize.audio.mpeg import tag_length
     from diarize.audio.sndfile import SoundFileDecoder
 
     try:
@@ -35,8 +36,8 @@ def open_decoder(source: Input) -> Decoder:
         reason = error
     with source.open() as view:
         head = view.read(512) or b""
-        if head.startswith(b"ID3"):  # a tag in front of the sound, with a length of 4 x 7 bits
-            view.seek(10 + sum(bits << (7 * (3 - n)) for n, bits in enumerate(head[6:10])))
+        if head.startswith(b"ID3"):  # a tag in front of the sound
+            view.seek(tag_length(head))
             head = view.read(512) or b""
     demuxer = _find_demuxer(head)
     if demuxer is None:

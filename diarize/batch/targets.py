@@ -122,7 +122,7 @@ class Targets:
             The files that were written.
         """
         from diarize.formats import FORMATS
-        from diarize.storage.files import atomic_output
+        from diarize.storage.files import atomic_text
 
         if self.printed:
             return []
@@ -130,8 +130,7 @@ class Targets:
         for format, text in texts.items():
             path = self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_output(path, "w") as file:
-                file.write(text)
+            atomic_text(path, text)
             written.append(path)
         return written
 

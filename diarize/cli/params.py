@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from diarize.errors import InputError
 
@@ -30,18 +29,12 @@ def parse_options(
     """As `parse_params`, of a backend that is known.
 
     Raises:
-        InputError: as there, or the backend has no such option; says which there are.
+        InputError, ValueError: as there, or the backend has no such option; says which there are.
     """
     from diarize import clustering
 
     params = parse_params(pairs, elsewhere)
-    known = clustering.make(backend).get_params(deep=False).keys() - elsewhere.keys()
-    for name in params:
-        if name not in known:
-            near = get_close_matches(name, known)
-            meant = f" (did you mean {' or '.join(near)}?)" if near else ""
-            offer = f"-p takes {', '.join(sorted(known))}" if known else "it has none for -p"
-            raise InputError(f"backend {backend} has no option {name!r}{meant}; {offer}")
+    clustering.require_options(backend, params, elsewhere, "-p takes")
     return params
 
 

@@ -10,6 +10,7 @@ contract), `checks`, `known` (what is known of rows), `composition` (g over sets
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -41,17 +42,27 @@ def make(name: str, /, **params: Any) -> Any:
         ValueError: there is no such backend, or it has no such option; the message says which
             there are.
     """
-    backend = _load(name)
-    known = backend().get_params(deep=False)
-    for option in params:
+    require_options(name, params)
+    return _load(name)(**params)
+
+
+def require_options(
+    name: str, options: Iterable[str], besides: Iterable[str] = (), offer: str = "it has"
+) -> None:
+    """Refuse an option that the backend of that name lacks; those `besides` are no options of it.
+
+    Raises:
+        ValueError: there is no such backend, or no such option; the message offers those there are.
+    """
+    known = sorted(_load(name)().get_params(deep=False).keys() - set(besides))
+    for option in options:
         if option not in known:
             near = get_close_matches(option, known)
             raise ValueError(
                 f"backend {name} has no option {option!r}"
                 + (f" (did you mean {' or '.join(near)}?)" if near else "")
-                + f"; it has {', '.join(sorted(known))}"
+                + f"; {offer} {', '.join(known) or 'none'}"
             )
-    return backend(**params)
 
 
 def describe(name: str) -> str:

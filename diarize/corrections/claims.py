@@ -16,8 +16,8 @@ from diarize.timeline import Turn, regions_of
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Timeline
 
-RESOLUTION = 1e-6  # seconds; a claim's times are whole numbers of it, as in RTTM
-DECIMALS = 6
+DECIMALS = 6  # of a claim's times, seconds, as in RTTM
+RESOLUTION = 10.0**-DECIMALS  # seconds
 
 
 class Kind(Enum):

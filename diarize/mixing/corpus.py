@@ -114,7 +114,7 @@ def write_conversations(
 
     from diarize.audio import SAMPLE_RATE
     from diarize.formats.rttm import rttm_text
-    from diarize.storage.files import atomic_output
+    from diarize.storage.files import atomic_output, atomic_text
 
     folder.mkdir(parents=True, exist_ok=True)
     for samples, reference in conversations(count):
@@ -123,6 +123,5 @@ def write_conversations(
         soundfile.write(encoded, samples, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
         with atomic_output(path, "wb") as file:
             file.write(encoded.getvalue())
-        with atomic_output(path.with_suffix(".rttm"), "w") as file:
-            file.write(rttm_text(reference))
+        atomic_text(path.with_suffix(".rttm"), rttm_text(reference))
         yield path, len(samples) / SAMPLE_RATE

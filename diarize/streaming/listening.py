@@ -189,7 +189,7 @@ class Session:
         """Write the result."""
         from diarize.formats import FORMATS, written_format
         from diarize.formats.table import Beside
-        from diarize.storage.files import atomic_output
+        from diarize.storage.files import atomic_text
 
         diarizer = self.diarizer
         assert self.result is not None
@@ -199,8 +199,7 @@ class Session:
             self.note(f"{out}: holds what came before, {diarizer.seconds:.1f} s")
         name = written_format(out) or "rttm"
         beside = Beside(end=diarizer.seconds)
-        with atomic_output(out, "w") as file:
-            file.write(FORMATS[name].write(self.result, diarizer.options, None, beside))
+        atomic_text(out, FORMATS[name].write(self.result, diarizer.options, None, beside))
 
 
 def listen(

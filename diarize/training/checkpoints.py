@@ -14,7 +14,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from diarize.errors import InputError
-from diarize.storage.files import atomic_output
+from diarize.storage.files import atomic_output, atomic_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,7 @@ def has_begun(text: str, folder: Path) -> bool:
 
 def write_recipe(text: str, folder: Path) -> None:
     """Say that a training has begun; once its voices are there: what fails before leaves none."""
-    with atomic_output(folder / "recipe.json", "w") as file:
-        file.write(text)
+    atomic_text(folder / "recipe.json", text)
 
 
 def save_checkpoint(

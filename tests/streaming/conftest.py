@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,21 @@ def reviews_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said depends on nothing but the sound, also on a machine that is too slow."""
     monkeypatch.setattr("diarize.streaming.review.LEAST", 60.0)
     monkeypatch.setattr("diarize.streaming.review.STREAMS", 1000)
+
+
+@pytest.fixture
+def passes_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Until it is set, every pass over the past waits."""
+    from diarize.streaming.settling import Settler
+
+    go_on, settle = threading.Event(), Settler.settle
+
+    def slow(self: Settler, *arguments: Any) -> Any:
+        assert go_on.wait(60)
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Settler, "settle", slow)
+    return go_on
 
 
 @pytest.fixture

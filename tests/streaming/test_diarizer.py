@@ -19,7 +19,6 @@ from diarize.errors import InputError
 from diarize.formats import rttm_text
 from diarize.streaming import Turn, history
 from diarize.streaming.refinement import Refinement
-from diarize.streaming.settling import Settler
 from diarize.streaming.timing import MARGIN
 
 RATE = 16_000
@@ -167,17 +166,10 @@ def test_history_is_settled_meanwhile(sound: np.ndarray, monkeypatch: pytest.Mon
 
 
 def test_what_is_said_live_waits_for_no_pass(
-    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch, passes_go_on: threading.Event
 ) -> None:
     """Of sound that comes as it is spoken, by a clock that the test keeps; all is settled."""
-    go_on, settle = threading.Event(), Settler.settle
-
-    def slow(self: Settler, *arguments: Any) -> Any:
-        assert go_on.wait(60)
-        return settle(self, *arguments)
-
     now = [1000.0]
-    monkeypatch.setattr(Settler, "settle", slow)
     monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)  # nor for a look back
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: now[0])
     diarizer = StreamingDiarizer(RATE, latency=2.0, refine=5.0)
@@ -188,7 +180,7 @@ def test_what_is_said_live_waits_for_no_pass(
             turns = diarizer.push(long[begin : begin + 4000])
             assert not any(turn.final for turn in turns)
     assert diarizer.decided >= len(long) / RATE - 2.0
-    go_on.set()
+    passes_go_on.set()
     assert rttm_text(diarizer.finish()).count("\n") > 2
     plain = StreamingDiarizer(RATE)
     feed(plain, long, [4000])
@@ -197,15 +189,8 @@ def test_what_is_said_live_waits_for_no_pass(
 
 
 def test_a_stream_that_stalls_is_told_what_is_settled(
-    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    sound: np.ndarray, monkeypatch: pytest.MonkeyPatch, passes_go_on: threading.Event
 ) -> None:
-    go_on, settle = threading.Event(), Settler.settle
-
-    def slow(self: Settler, *arguments: Any) -> Any:
-        assert go_on.wait(60)
-        return settle(self, *arguments)
-
-    monkeypatch.setattr(Settler, "settle", slow)
     monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)
     clock = count(start=0, step=1000)  # sound is never ahead of it: no review is waited for
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
@@ -213,7 +198,7 @@ def test_a_stream_that_stalls_is_told_what_is_settled(
     assert not diarizer.settling
     diarizer.push(sound[: 11 * RATE])
     assert diarizer.settling and not any(turn.final for turn in diarizer.catch_up(0.0))
-    go_on.set()
+    passes_go_on.set()
     found: list[Turn] = []
     while diarizer.settling:
         found += diarizer.catch_up(0.0)

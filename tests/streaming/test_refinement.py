@@ -206,15 +206,8 @@ def test_a_pass_settles_what_is_older_than_its_interval() -> None:
 
 
 def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
-    monkeypatch: pytest.MonkeyPatch,
+    passes_go_on: threading.Event,
 ) -> None:
-    go_on, settle = threading.Event(), Settler.settle
-
-    def slow(self: Settler, *arguments: Any) -> Any:
-        assert go_on.wait(60)
-        return settle(self, *arguments)
-
-    monkeypatch.setattr(Settler, "settle", slow)
     stream = refinement(refine=15.0)
     hear(stream, 0, 75)
     assert stream.is_done(within=0.0)
@@ -224,7 +217,7 @@ def test_a_pass_that_outlasts_its_interval_puts_the_next_one_off(
         stream.put_off()
     assert not stream.is_due(59.9) and stream.is_due(60.0)
     stream.put_off()  # said once
-    go_on.set()
+    passes_go_on.set()
     assert stream.is_done(within=60.0) and stream.collect()[-1].end == 15.0
     assert stream.is_due(75.0)
     stream.go_on(75.0, narrow=False)

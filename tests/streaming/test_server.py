@@ -21,7 +21,6 @@ from diarize import StreamingDiarizer
 from diarize.errors import InputError
 from diarize.formats import read_rttm
 from diarize.streaming.server import END, Limits, StreamServer
-from diarize.streaming.settling import Settler
 from diarize.streaming.turns import lines_of
 
 from .serving import Running, feed, rest, until, websockets
@@ -126,15 +125,12 @@ def test_a_stream_that_stalls_is_caught_up_with(run: Callable[..., Running], pcm
 
 
 def test_what_is_settled_while_a_stream_stalls_is_told_and_kept(
-    run: Callable[..., Running], pcm: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Callable[..., Running],
+    pcm: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    passes_go_on: threading.Event,
 ) -> None:
-    go_on, settle = threading.Event(), Settler.settle
-
-    def slow(self: Settler, *arguments: Any) -> Any:
-        assert go_on.wait(60)
-        return settle(self, *arguments)
-
-    monkeypatch.setattr(Settler, "settle", slow)
     monkeypatch.setattr("diarize.streaming.review.LEAST", 0.0)
     make = partial(StreamingDiarizer, refine=5.0)
     with run(out=tmp_path, make=make).client() as client:
@@ -144,7 +140,7 @@ def test_what_is_settled_while_a_stream_stalls_is_told_and_kept(
         while "end" not in line or line["end"] < 9.9:  # nothing of the rest is said until late
             assert not line.get("final")
             line = json.loads(client.recv(timeout=60))
-        go_on.set()
+        passes_go_on.set()
         while not line.get("final"):
             line = json.loads(client.recv(timeout=60))
         (kept,) = tmp_path.iterdir()
