@@ -41,7 +41,7 @@ def convert(
     """
     from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
-    from diarize.formats.json import read_known
+    from diarize.formats.json import NOTHING, Known, read_known
     from diarize.formats.lines import read_text
     from diarize.formats.table import Beside
     from diarize.formats.turns import annotated
@@ -57,17 +57,14 @@ def convert(
     written = require_format(name)
     targets = Targets.resolve(target, [], [name], several=False)
     folder = targets.folder is not None
-    options: dict[str, object] = {}
-    beside = Beside()
+    known: dict[str, Known] = {}
     content: Any = source
     if source_format == name == "json":  # which alone tells more than turns
-        said, text = read_text(source)
+        path, text = read_text(source)
         content = io.StringIO(text)  # standard input can be read but once
-        content.name = said
+        content.name = path
         known = read_known(content)
         content.seek(0)
-        options = known.options
-        beside = Beside(notes=known.notes, number=known.number, several=known.several)
     found = read_turns(content, source_format)
     if not found:
         raise InputError(f"{source}: speaks of no recording")
@@ -76,7 +73,9 @@ def convert(
     texts = {}
     for uri, turns in found.items():
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
-        texts[uri] = written.write(annotation, options, confidence, beside)
+        said = known.get(uri, NOTHING)
+        beside = Beside(notes=said.notes, number=said.number, several=said.several)
+        texts[uri] = written.write(annotation, said.options, confidence, beside)
     if folder:
         files: dict[str, str] = {}
         for uri in texts:

@@ -47,7 +47,7 @@ def report(
         raise InputError(f"{turns}: no turns of {recording.uri}")
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio], note).of(recording.uri)
-    known = read_known(turns) if format_ == "json" else None
+    known = turns_of(read_known(turns), recording.uri) if format_ == "json" else None
     write_page(
         out,
         recording,

@@ -13,7 +13,7 @@ from diarize.formats.lines import (
     MAX_SECONDS,
     Source,
     in_order,
-    parse_json,
+    parse_jsons,
     probability,
     read_text,
     shorten,
@@ -81,28 +81,31 @@ def _probabilities(number: Mapping[int, float] | None) -> dict[str, object]:
 
 
 def read_json(source: Source) -> dict[str, list[Turn]]:
-    """The turns of the recording that a file of `json_text` speaks of; all else is passed over.
+    """The turns of each recording of which a file of `json_text` speaks; all else is passed over.
 
-    A recording without name gets the file's stem.
+    Objects may follow each other, as standard output has those of several recordings. A recording
+    without name gets the file's stem.
 
     Raises:
         InputError: the file cannot be read, is no JSON, or holds no turns.
     """
-    name, content = _read(source)
-    found = content.get("turns")
-    if not isinstance(found, list):
-        raise InputError(f"{name}: no list 'turns' in this file")
-    turns = []
-    for number, fields in enumerate(found):
-        try:
-            turns.append(_turn(fields))
-        except ValueError as error:
-            raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
-    return {token(content.get("uri") or stem_of(name)): turns}
+    name, contents = _read(source)
+    found: dict[str, list[Turn]] = {}
+    for uri, content in contents:
+        listed = content.get("turns")
+        if not isinstance(listed, list):
+            raise InputError(f"{name}: no list 'turns' in this file")
+        turns = found.setdefault(uri, [])
+        for number, fields in enumerate(listed):
+            try:
+                turns.append(_turn(fields))
+            except ValueError as error:
+                raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
+    return found
 
 
 class Known(NamedTuple):
-    """What a file of `json_text` says beside the turns; see there."""
+    """What `json_text` says of a recording beside the turns; see there."""
 
     options: dict[str, object]
     notes: tuple[str, ...]
@@ -110,13 +113,20 @@ class Known(NamedTuple):
     several: list[tuple[float, float]] | None
 
 
-def read_known(source: Source) -> Known:
-    """What a file of `json_text` says beside the turns.
+NOTHING = Known({}, (), None, None)
+
+
+def read_known(source: Source) -> dict[str, Known]:
+    """What a file of `json_text` says of each recording beside the turns.
 
     Raises:
         InputError: the file cannot be read, is no JSON, or what it says has another form.
     """
-    name, content = _read(source)
+    name, contents = _read(source)
+    return {uri: _known(name, content) for uri, content in contents}
+
+
+def _known(name: str, content: Mapping[str, Any]) -> Known:
     number = several = None
     key = "options"
     try:
@@ -147,10 +157,11 @@ def _listed(content: Mapping[str, Any], key: str) -> list[Any]:
     return found
 
 
-def _read(source: Source) -> tuple[str, dict[str, Any]]:
+def _read(source: Source) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
+    """The name of a source, and the objects that follow each other in it, with their recordings."""
     name, text = read_text(source)
-    content = parse_json(name, text)
-    return name, content if isinstance(content, dict) else {}
+    contents = [one if isinstance(one, dict) else {} for one in parse_jsons(name, text)]
+    return name, [(token(one.get("uri") or stem_of(name)), one) for one in contents]
 
 
 def _turn(fields: Any) -> Turn:

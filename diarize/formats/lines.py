@@ -31,6 +31,7 @@ _SEPARATORS = re.compile(r"[ \t\v\f]+")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Line breaks and other controls, and what XML cannot hold.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]+")
+_VISIBLE = re.compile(r"\S")
 MAX_SECONDS = 1e9  # thirty years: such a time is a mistake, or not in seconds
 
 
@@ -106,6 +107,27 @@ def parse_json(name: str, content: str | bytes) -> Any:
     """
     try:
         return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON ({error})") from error
+
+
+def parse_jsons(name: str, text: str) -> list[Any]:
+    """What each of the JSON values holds that follow each other in a text, at least one.
+
+    Raises:
+        InputError: there is none, or something else follows it; names the file.
+    """
+    decoder, text = json.JSONDecoder(), text.lstrip()
+    values: list[Any] = []
+    begin = 0
+    try:
+        while True:
+            value, end = decoder.raw_decode(text, begin)
+            values.append(value)
+            following = _VISIBLE.search(text, end)
+            if following is None:
+                return values
+            begin = following.start()
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON ({error})") from error
 

@@ -12,7 +12,7 @@ from pyannote.core import Annotation, Segment
 from diarize import __version__
 from diarize.errors import InputError
 from diarize.formats import FORMATS, json_text, rttm_text
-from diarize.formats.json import read_json
+from diarize.formats.json import read_json, read_known
 from diarize.formats.table import Beside
 from diarize.formats.turns import Turn
 
@@ -94,6 +94,17 @@ def test_turns_are_read_again_with_their_confidence() -> None:
     point = '{"turns": [{"start": 1, "end": 1, "speaker": "a", "confidence": 0}]}'
     assert read_json(io.StringIO(point)) == {"input": [Turn(1.0, 1.0, "a", 0.0)]}
     assert read_json(io.StringIO('{"turns": []}')) == {"input": []}
+
+
+def test_several_recordings_follow_each_other() -> None:
+    first, second = conversation(), Annotation(uri="later")
+    second[Segment(5.0, 6.0)] = "Ann"
+    text = json_text(first, {"seed": 1}) + json_text(second, {"seed": 2}, number={1: 1.0})
+    found = read_json(io.StringIO(text))
+    assert [(uri, len(turns)) for uri, turns in found.items()] == [("Gespräch", 3), ("later", 1)]
+    known = read_known(io.StringIO(text))
+    assert known["Gespräch"].options == {"seed": 1}
+    assert known["later"].number == {1: 1.0}
 
 
 @pytest.mark.parametrize(
