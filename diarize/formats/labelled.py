@@ -10,8 +10,9 @@ from pyannote.core import Annotation
 from diarize.audio import Recording, open_recording
 from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
-from diarize.formats.rttm import load_annotations
+from diarize.formats.rttm import ENDING, load_annotations
 from diarize.formats.turns import turns_of
+from diarize.storage.files import files_in
 
 Labelled = tuple[Recording, Annotation]
 
@@ -25,8 +26,7 @@ def labelled_recordings(folders: Sequence[Path]) -> list[Labelled]:
     found = []
     for folder in folders:
         here = recordings_in(folder)
-        labels = (p for p in sorted(folder.iterdir()) if p.suffix == ".rttm" and p.name[0] != ".")
-        for file in labels:
+        for file in files_in(folder, ENDING):
             beside = [path for path in here if path.stem == file.stem]
             if len(beside) != 1:
                 many = f"{len(beside)} recordings" if beside else "no recording"

@@ -12,8 +12,10 @@ from diarize.audio import SAMPLE_RATE
 from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 from diarize.formats.labelled import Labelled, labelled_recordings
+from diarize.formats.rttm import ENDING
 from diarize.mixing.speech import without_pauses
 from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
+from diarize.storage.files import files_in
 from diarize.training.single_speaker import SingleSpeakerSpeech, seconds_of, single_speaker_spans
 
 HELD_BACK = 3
@@ -51,9 +53,10 @@ def require_labels(folders: Sequence[Path]) -> None:
         here = recordings_in(folder)
         if not here:
             raise InputError(f"{folder}: no recordings")
+        labelled = {file.stem for file in files_in(folder, ENDING)}
         for path in here:
-            if not path.with_suffix(".rttm").is_file():
-                raise InputError(f"{path}: no {path.with_suffix('.rttm').name} beside it")
+            if path.stem not in labelled:
+                raise InputError(f"{path}: no {path.stem}{ENDING} beside it")
 
 
 def identifiable_seconds(turns: Annotation) -> float:

@@ -24,6 +24,7 @@ def label(folder: Path, stem: str, uri: str | None = None) -> None:
 def test_recordings_and_turns_of_one_stem(tmp_path: Path) -> None:
     label(tmp_path, "monday", uri="another")
     label(tmp_path, "friday")
+    (tmp_path / "friday.rttm").rename(tmp_path / "friday.RTTM")  # as older recorders name files
     (tmp_path / "talks.wav").mkdir()
     for hidden in ("._friday.wav", "._friday.rttm"):  # as macOS leaves them
         (tmp_path / hidden).write_bytes(b"\0\5\x16\7")
