@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,19 +42,22 @@ class Agglomerative(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
+    ) -> Callable[[SpeakerBounds], Regions]:
         tree = ward_tree(rows)
-        if self.distance_threshold is not None:
-            apart = 1 + int((tree[:, 2] >= self.distance_threshold).sum())
-            k = min(max(apart, bounds.low), bounds.high)
-        else:
-            k = self._infer(rows, tree, bounds, criterion)
-        labels = cut(tree, k)
-        means = cluster_means(rows, labels, k)
-        return Regions(labels, SpeakerSets(np.eye(k)), means, np.zeros(k), means)
+
+        def within(bounds: SpeakerBounds) -> Regions:
+            if self.distance_threshold is not None:
+                apart = 1 + int((tree[:, 2] >= self.distance_threshold).sum())
+                k = min(max(apart, bounds.low), bounds.high)
+            else:
+                k = self._infer(rows, tree, bounds, criterion)
+            labels = cut(tree, k)
+            means = cluster_means(rows, labels, k)
+            return Regions(labels, SpeakerSets(np.eye(k)), means, np.zeros(k), means)
+
+        return within
 
     def _infer(
         self,

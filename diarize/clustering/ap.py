@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,11 +72,19 @@ class AP(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
+    ) -> Callable[[SpeakerBounds], Regions]:
+        return partial(self._within, rows, pairwise_squares(rows), criterion, generator)
+
+    def _within(
+        self,
+        rows: Rows,
+        distances: Float[np.ndarray, "n n"],
+        criterion: Criterion,
+        generator: np.random.Generator,
+        bounds: SpeakerBounds,
     ) -> Regions:
-        distances = pairwise_squares(rows)
         self.preference_, self.n_iter_ = self.preference, 0
         exemplars = np.zeros(0, dtype=np.int64)
         if self.preference_ is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -112,12 +113,16 @@ class Regions:
     centroids: Float64[np.ndarray, "k p"]  # of the speakers
 
 
+Answer = tuple[SpeakerSets, Float64[np.ndarray, "k p"]]
+"""Sets of the rows, and centroids of the speakers."""
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Clusterer(ClusterMixin, BaseEstimator):
     """A scikit-learn estimator that answers sets of speakers.
 
-    Subclasses implement `_fit`, and `_cluster` where the fit may see a sample only; their options
-    are declared as fields, with a default each.
+    Subclasses implement `_prepare`, or `_cluster` where the fit may see a sample only; their
+    options are declared as fields, with a default each.
 
     Args:
         n_speakers: in the answer, exactly so many; None: inferred.
@@ -210,7 +215,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
             self.max_set_size if self.finds_overlap else 1,
         )
         generator = as_generator(self.random_state)
-        sets, centroids = self._fit(rows, y, bounds, generator)
+        cluster = self._prepare(rows, y, bounds, generator)
+        sets, centroids = cluster(bounds)
         known = known_of(rows, self.scatter)
         alike = None if known is None else known.alike
         while alike is not None and bounds.low < len(order := sets.appearance):
@@ -218,7 +224,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 break
             fewer = SpeakerBounds(len(order) - 1, len(order) - 1)
             try:
-                sets, centroids = self._fit(rows, y, fewer, generator)
+                sets, centroids = cluster(fewer)
             except Contradiction:  # who is alike is said to be two
                 break
         self._answer(sets, centroids)
@@ -304,10 +310,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 "or max_set_size=1"
             )
 
-    def _fit(
+    def _prepare(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
-        """Sets of the rows and centroids of the speakers."""
+    ) -> Callable[[SpeakerBounds], Answer]:
+        """Do what is the same for any number of speakers; what is returned clusters within bounds.
+
+        Those are `bounds` first, and then fewer speakers as long as two are alike.
+        """
         raise NotImplementedError
 
 
@@ -320,11 +329,13 @@ class SampledClusterer(Clusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
-        """Fit these rows, at least one; what is known of them stands in the criterion."""
+    ) -> Callable[[SpeakerBounds], Regions]:
+        """`_prepare` for the rows that are fitted, at least one.
+
+        What is known of them stands in the criterion.
+        """
         raise NotImplementedError
 
     def _most_rows(self) -> int | None:
@@ -335,31 +346,31 @@ class SampledClusterer(Clusterer):
         """Numbers of the rows that are fitted, sorted."""
         return np.sort(generator.choice(n, size, replace=False))
 
-    def _fit(
+    def _prepare(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+    ) -> Callable[[SpeakerBounds], Answer]:
         n, p = rows.shape
         if n == 0:
-            return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
+            return lambda _: (SpeakerSets(np.zeros((0, 0))), np.zeros((0, p)))
         most = self._most_rows()
-        size = n if most is None else max(most, bounds.low)
+        size = n if most is None else min(n, max(most, bounds.low))
         criterion = Criterion.of(rows, getattr(self, "count_penalty", 1.0), self.scatter)
-        if n <= size:
+        if size == n:
             self._fitted = np.arange(n)
-            regions = self._cluster(rows, bounds, criterion, generator)
-            return regions.sets[regions.ids], regions.centroids
-        if self.sampled_ != size:  # once in a fit, however often
+            cluster = self._cluster(rows, criterion, generator)
+        else:
             self.sampled_, self._fitted = size, self._sample(n, size, generator)
-        sample = self._fitted
-        regions = self._cluster(
-            rows[sample],
-            SpeakerBounds(bounds.low, min(bounds.high, size)),
-            criterion.of_sample(size),
-            generator,
-        )
-        ids = nearest_centers(rows, regions.centers, regions.offsets)
-        ids[sample] = regions.ids
-        return regions.sets[ids], regions.centroids
+            cluster = self._cluster(rows[self._fitted], criterion.of_sample(size), generator)
+
+        def answer(bounds: SpeakerBounds) -> Answer:
+            regions = cluster(SpeakerBounds(bounds.low, min(bounds.high, size)))
+            ids = regions.ids
+            if size < n:
+                ids = nearest_centers(rows, regions.centers, regions.offsets)
+                ids[self._fitted] = regions.ids
+            return regions.sets[ids], regions.centroids
+
+        return answer
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

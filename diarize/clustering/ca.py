@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from heapq import heapify, heapreplace
 from math import log
 from typing import Any, ClassVar
@@ -60,10 +61,9 @@ class CA(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
+    ) -> Callable[[SpeakerBounds], Regions]:
         reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,
@@ -76,21 +76,23 @@ class CA(SampledClusterer):
         elif sigma is None:
             sigma = SIGMA_SHARE * float(rows.var(axis=0).sum())
         tree = ward_tree(rows)
-        most = min(most_base_clusters(self.max_set_size, bounds), len(rows))
-        steps: dict[int, int] = {}  # for each number of clusters
 
-        def clusterings() -> Iterator[Int64[np.ndarray, " n"]]:
-            for k in range(bounds.low, most + 1):
-                labels, steps[k] = combine(rows, cut(tree, k), sigma, self.max_iter)
-                yield labels
+        @cache
+        def combined(k: int) -> tuple[Int64[np.ndarray, " n"], int]:
+            return combine(rows, cut(tree, k), sigma, self.max_iter)
 
-        # As many clusters as the fewest speakers need no reassignment: there is an answer.
-        best = likeliest(criterion, reassigner.reassigned(rows, clusterings(), bounds))
-        assert best is not None
-        labels, chosen = best
-        self.n_clusters_ = len(chosen.means)
-        self.n_iter_ = steps[self.n_clusters_]
-        return chosen.regions(labels)
+        def within(bounds: SpeakerBounds) -> Regions:
+            most = min(most_base_clusters(self.max_set_size, bounds), len(rows))
+            clusterings = (combined(k)[0] for k in range(bounds.low, most + 1))
+            # As many clusters as the fewest speakers need no reassignment: there is an answer.
+            best = likeliest(criterion, reassigner.reassigned(rows, clusterings, bounds))
+            assert best is not None
+            labels, chosen = best
+            self.n_clusters_ = len(chosen.means)
+            self.n_iter_ = combined(self.n_clusters_)[1]
+            return chosen.regions(labels)
+
+        return within
 
 
 def combine(

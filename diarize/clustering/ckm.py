@@ -6,7 +6,9 @@ What each restart does is Algorithm 3 of Li, He, Whitehill: `alternation`, line 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,9 +101,17 @@ class CKM(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
+    ) -> Callable[[SpeakerBounds], Regions]:
+        return partial(self._within, rows, criterion, generator)
+
+    def _within(
+        self,
+        rows: Rows,
+        criterion: Criterion,
+        generator: np.random.Generator,
+        bounds: SpeakerBounds,
     ) -> Regions:
         k, start = bounds.low, None
         self._tell_of_many(bounds)

@@ -8,6 +8,7 @@ similarity, which a single window does not change.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,45 +79,49 @@ class SpanningForest(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
+    ) -> Callable[[SpeakerBounds], Regions]:
         constraints = self._constraints.among(self._fitted)
-        labels = self._trees(rows, constraints, bounds, generator)
+        alike = self._connectivity(rows, generator)
         reassigner = Reassigner(
             max_set_size=self.max_set_size,
             compose=self.compose,
             threshold=self.threshold,
             axes=one_sided_axes(criterion.scatter),
         )
-        tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
-        few = at_most(most_base_clusters(self.max_set_size, bounds), tried)
-        found = reassigner.reassigned(rows, few, bounds)
-        allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
-        best = likeliest(criterion, allowed)
-        if best is None and not len(constraints.cannot):
-            raise Contradiction(
-                f"rows that must be linked leave {labels.max() + 1} groups, "
-                f"fewer than the {bounds.low} speakers asked for"
-            )
-        if best is None:
-            i, j = self._constraints.cannot[0]
-            raise Contradiction(
-                f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} speakers"
-            )
-        labels, chosen = best
-        return chosen.regions(labels)
+
+        def within(bounds: SpeakerBounds) -> Regions:
+            labels = self._trees(rows, alike, constraints, bounds)
+            tried = coarser(rows, labels, constraints.cannot, on_sphere=lie_on_sphere(rows))
+            few = at_most(most_base_clusters(self.max_set_size, bounds), tried)
+            found = reassigner.reassigned(rows, few, bounds)
+            allowed = (one for one in found if constraints.allow(one[1].sets[one[0]]))
+            best = likeliest(criterion, allowed)
+            if best is None and not len(constraints.cannot):
+                raise Contradiction(
+                    f"rows that must be linked leave {labels.max() + 1} groups, "
+                    f"fewer than the {bounds.low} speakers asked for"
+                )
+            if best is None:
+                i, j = self._constraints.cannot[0]
+                raise Contradiction(
+                    f"rows {i} and {j}, and others, cannot be kept apart with {bounds.high} "
+                    "speakers"
+                )
+            labels, chosen = best
+            return chosen.regions(labels)
+
+        return within
 
     def _trees(
         self,
         rows: Rows,
+        alike: Float64[np.ndarray, "n n"],
         constraints: Constraints,
         bounds: SpeakerBounds,
-        generator: np.random.Generator,
     ) -> Int64[np.ndarray, " n"]:
         """Labels of trees, as many as may be: at least one for each speaker that is asked for."""
-        alike = self._connectivity(rows, generator)
         few = most_base_clusters(self.max_set_size, bounds)
         for smallest in (self.min_size, 1):
             most = len(rows) if smallest > 1 else few  # of one row, every row is a tree

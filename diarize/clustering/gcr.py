@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -88,11 +89,10 @@ class GCR(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
-        labels = self._base_labels(rows, bounds, generator)
+    ) -> Callable[[SpeakerBounds], Regions]:
+        base = self._base(rows, generator)
         inferred = self.base is None and self.n_base_clusters is None
         # Algorithm 4 knows of no mixtures.
         axes = None if self.order == "nearest" else one_sided_axes(criterion.scatter)
@@ -104,26 +104,41 @@ class GCR(SampledClusterer):
             order=self.order,
             axes=axes,
         )
-        found = reassigner.reassigned(rows, coarser(rows, labels), bounds)
-        tried = found if inferred else islice(found, 1)
-        best = likeliest(criterion, tried)
-        if best is None:
-            raise ValueError(
-                f"the base clustering has {labels.max() + 1} clusters, "
-                f"fewer than the {bounds.low} speakers asked for"
-            )
-        labels, chosen = best
-        self.n_base_clusters_ = len(chosen.means)
-        self.threshold_ = chosen.threshold
-        return chosen.regions(labels)
 
-    def _base_labels(
-        self, rows: Rows, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> Int64[np.ndarray, " n"]:
-        """The base clustering, at its finest: labels from 0, no cluster empty."""
-        if self.base is None:
+        def within(bounds: SpeakerBounds) -> Regions:
+            labels = base(bounds)
+            found = reassigner.reassigned(rows, coarser(rows, labels), bounds)
+            tried = found if inferred else islice(found, 1)
+            best = likeliest(criterion, tried)
+            if best is None:
+                raise ValueError(
+                    f"the base clustering has {labels.max() + 1} clusters, "
+                    f"fewer than the {bounds.low} speakers asked for"
+                )
+            labels, chosen = best
+            self.n_base_clusters_ = len(chosen.means)
+            self.threshold_ = chosen.threshold
+            return chosen.regions(labels)
+
+        return within
+
+    def _base(
+        self, rows: Rows, generator: np.random.Generator
+    ) -> Callable[[SpeakerBounds], Int64[np.ndarray, " n"]]:
+        """The base clustering, at its finest within bounds: labels from 0, no cluster empty."""
+        if self.base is not None:
+            labels = self._given_labels(rows, generator)
+            return lambda _: labels
+        tree = ward_tree(rows)
+
+        def finest(bounds: SpeakerBounds) -> Int64[np.ndarray, " n"]:
             most = most_base_clusters(self.max_set_size, bounds)
-            return cut(ward_tree(rows), min(self.n_base_clusters or most, len(rows)))
+            return cut(tree, min(self.n_base_clusters or most, len(rows)))
+
+        return finest
+
+    def _given_labels(self, rows: Rows, generator: np.random.Generator) -> Int64[np.ndarray, " n"]:
+        """Labels of the estimator that is given."""
         base = clone(self.base)
         options = base.get_params()
         if self.n_base_clusters is not None:

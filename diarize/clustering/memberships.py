@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from diarize.clustering.base import Clusterer, SpeakerBounds, warn_not_converged
+from diarize.clustering.base import Answer, Clusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.selection import Criterion, Partition, search
@@ -51,9 +52,12 @@ class SoftClusterer(Clusterer):
         if self.threshold is not None and self.threshold > 1:
             raise ValueError(f"threshold must be at most 1, got {self.threshold!r}")
 
-    def _fit(
+    def _prepare(
         self, rows: Rows, y: object, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+    ) -> Callable[[SpeakerBounds], Answer]:
+        return partial(self._within, rows, generator)
+
+    def _within(self, rows: Rows, generator: np.random.Generator, bounds: SpeakerBounds) -> Answer:
         n, p = rows.shape
         if n == 0:
             return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import Clusterer, SpeakerBounds
+from diarize.clustering.base import Answer, Clusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.sets import SpeakerSets, to_sphere
@@ -29,9 +30,12 @@ class Oracle(Clusterer):
         tags.target_tags.single_output = False
         return tags
 
-    def _fit(
+    def _prepare(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
+    ) -> Callable[[SpeakerBounds], Answer]:
+        return lambda _: self._told(rows, y)
+
+    def _told(self, rows: Rows, y: Any) -> Answer:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
@@ -79,10 +83,8 @@ class OSC(Oracle):
 
     finds_overlap = False
 
-    def _fit(
-        self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
-        truth, _ = super()._fit(rows, y, bounds, generator)
+    def _told(self, rows: Rows, y: Any) -> Answer:
+        truth, _ = super()._told(rows, y)
         spoken = truth.sizes > 0
         labels = np.full(len(truth), -1)
         clusters, labels[spoken] = truth[spoken].distinct()

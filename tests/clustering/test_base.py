@@ -99,10 +99,14 @@ class Signs(SampledClusterer):
 
     sample_size: int | None = None
 
-    def _cluster(self, rows, bounds, criterion, generator):
-        self.seen_, self.bounds_ = rows, bounds
+    def _cluster(self, rows, criterion, generator):
+        self.seen_ = rows
+        return self._within
+
+    def _within(self, bounds):
+        self.bounds_ = bounds
         return Regions(
-            ids=(rows[:, 0] >= 0).astype(np.int64),
+            ids=(self.seen_[:, 0] >= 0).astype(np.int64),
             sets=SpeakerSets.from_labels([2, 0]),  # nobody is 1
             centers=np.array([[-1.0], [1.0]]),
             offsets=np.zeros(2),

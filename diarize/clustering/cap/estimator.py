@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from typing import Any, ClassVar
 
@@ -126,10 +128,12 @@ class CAP(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
+    ) -> Callable[[SpeakerBounds], Regions]:
+        return partial(self._within, rows, criterion)
+
+    def _within(self, rows: Rows, criterion: Criterion, bounds: SpeakerBounds) -> Regions:
         # Copies of a row would tie for ever: one stands for all, and weighs as much.
         _, first, copy_of, counts = np.unique(
             rows, axis=0, return_index=True, return_inverse=True, return_counts=True

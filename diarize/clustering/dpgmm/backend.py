@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,24 +61,12 @@ class SpeakerDPGMM(SampledClusterer):
     threshold: float | None = None
     sample_size: int | None = 20_000
 
-    _mixture: tuple[Rows, Rows, DPGMM] | None = field(default=None, init=False)
-
     negative = ("log_alpha",)
 
     tunables: ClassVar[dict[str, tuple[Any, ...]]] = {
         "log_alpha": (-20.0, -60.0, -40.0, -30.0, -10.0, 0.0),
         "threshold": THRESHOLDS,
     }
-
-    def fit(
-        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
-    ) -> SpeakerDPGMM:
-        """Cluster the rows of X: chains are sampled once, however many speakers are looked for."""
-        try:
-            super().fit(X, y, must_link=must_link, cannot_link=cannot_link)
-        finally:
-            self._mixture = None
-        return self
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -88,13 +77,10 @@ class SpeakerDPGMM(SampledClusterer):
     def _cluster(
         self,
         rows: Rows,
-        bounds: SpeakerBounds,
         criterion: Criterion,
         generator: np.random.Generator,
-    ) -> Regions:
-        if self._mixture is None or not np.array_equal(self._mixture[0], rows):
-            self._mixture = rows, *self._chain(rows, generator)
-        _, reduced, mixture = self._mixture
+    ) -> Callable[[SpeakerBounds], Regions]:
+        reduced, mixture = self._chain(rows, generator)
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
         reassigner = Reassigner(
@@ -103,13 +89,17 @@ class SpeakerDPGMM(SampledClusterer):
             threshold=self.threshold,
             axes=one_sided_axes(criterion.scatter),
         )
-        counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
-        while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
-            if counted.labels.max() + 1 < bounds.low:
-                counted.split()
-            else:
-                counted.merge()
-        return found.regions(counted.labels)
+
+        def within(bounds: SpeakerBounds) -> Regions:
+            counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
+            while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
+                if counted.labels.max() + 1 < bounds.low:
+                    counted.split()
+                else:
+                    counted.merge()
+            return found.regions(counted.labels)
+
+        return within
 
     def _chain(
         self, rows: Rows, generator: np.random.Generator

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.clustering.base import Clusterer, SpeakerBounds
+from diarize.clustering.base import Answer, Clusterer, SpeakerBounds
 from diarize.clustering.checks import Rows, check_integer, check_rows
 from diarize.clustering.links.graph import Unit
 from diarize.clustering.links.settlement import settle, single_out
-from diarize.clustering.links.stream import LinkStream
+from diarize.clustering.links.stream import LinkStream, Place
 from diarize.clustering.links.thresholds import Thresholds
 from diarize.sets import SpeakerSets, to_sphere
 
@@ -133,27 +134,32 @@ class Links(Clusterer):
             max_subclusters=self.max_subclusters,
         )
 
-    def _fit(
+    def _prepare(
         self, rows: Rows, y: Any, bounds: SpeakerBounds, generator: np.random.Generator
-    ) -> tuple[SpeakerSets, Float64[np.ndarray, "k p"]]:
-        n, p = rows.shape
-        self._stream = stream = self._begin(p)
+    ) -> Callable[[SpeakerBounds], Answer]:
+        self._stream = self._begin(rows.shape[1])
         self.answers_ = []
-        if n == 0:
-            return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
         places = []
         for x in unit_rows(rows):
-            places.append(stream.push(x))
-            self.answers_.append(stream.answer(places[-1]))
+            places.append(self._stream.push(x))
+            self.answers_.append(self._stream.answer(places[-1]))
+        return partial(self._within, rows, places)
+
+    def _within(self, rows: Rows, places: Sequence[Place], bounds: SpeakerBounds) -> Answer:
+        """What it came to, with the rows at these places."""
+        n, p = rows.shape
+        if n == 0:
+            return SpeakerSets(np.zeros((0, 0))), np.zeros((0, p))
+        graph = self._stream.graph
         settlement = settle(
-            stream.graph,
+            graph,
             compose=self.compose,
             max_set_size=self.max_set_size,
             min_size=self.min_size,
             low=bounds.low,
             high=bounds.high,
         )
-        members = {place: settlement.speakers_at(place, stream.graph) for place in set(places)}
+        members = {place: settlement.speakers_at(place, graph) for place in set(places)}
         membership = np.zeros((n, len(settlement.centroids)), dtype=bool)
         for row, place in zip(membership, places, strict=True):
             row[list(members[place])] = True
