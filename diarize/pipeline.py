@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from diarize import clustering
-from diarize.activity.counts import Activity, Hook
+from diarize.activity.counts import Activity
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
 from diarize.audio import Recording, open_recording
@@ -20,6 +20,7 @@ from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
 from diarize.corrections.links import relink
 from diarize.errors import InputError
+from diarize.progress import Hook
 from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
 from diarize.timeline import Decoded, Diarization, TimelineOptions

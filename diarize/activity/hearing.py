@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float64
 
-from diarize.activity.counts import Activity, Heard, Hook
+from diarize.activity.counts import Activity, Heard
 from diarize.activity.regions import clip_regions
 from diarize.audio import Recording
+from diarize.progress import Hook
 from diarize.storage.cache import Cache, cache_key
 
 

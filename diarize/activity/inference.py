@@ -181,17 +181,12 @@ class Context(NamedTuple):
     rows: int = 1  # spans that are answered at once
 
 
-def fused(answers: Float32[np.ndarray, "answers 6"], share: float) -> Posteriors:
-    """What a network says, with a share of silero-vad's odds of speech.
-
-    Args:
-        answers: of a `SlidingCounter`.
-        share: of silero-vad's odds of speech.
-    """
+def fused(answers: Float32[np.ndarray, "answers 6"]) -> Posteriors:
+    """What a network says, by a `SlidingCounter`, with a share of silero-vad's odds of speech."""
     logits, voiced, odds = answers[:, :-2], answers[:, -2], answers[:, -1]
     if not len(logits):
         return Posteriors(logits, voiced)
-    logits[:, 0] -= share * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
+    logits[:, 0] -= SHARE * (odds - math.log(NEUTRAL / (1 - NEUTRAL)))
     some = logsumexp(logits[:, 1:], axis=1, keepdims=True)
     logits[:, 2:] += math.log(SEVERAL)
     logits[:, 1:] += some - logsumexp(logits[:, 1:], axis=1, keepdims=True)
@@ -204,14 +199,12 @@ class CountingStream:
     Args:
         counter: the network.
         contexts: in each of which it answers.
-        share: of silero-vad's odds of speech.
     """
 
-    def __init__(self, counter: VoiceCounter, *contexts: Context, share: float = SHARE) -> None:
+    def __init__(self, counter: VoiceCounter, *contexts: Context) -> None:
         self._silero = SileroNetwork()
         self._spectra = SpectraStream()
         self._counters = [SlidingCounter(counter, *context) for context in contexts]
-        self._share = share
 
     def push(self, chunks: Float32[np.ndarray, "n 512"]) -> list[Posteriors]:
         """Hear the chunks that follow those of the last call; answer as far as they allow."""
@@ -227,7 +220,7 @@ class CountingStream:
     def answer(self, sound: NetworkInput) -> list[Posteriors]:
         """Answer as far as what follows allows; in another thread than `listen`, if one likes."""
         with _single_threaded():
-            return [fused(counter.push(*sound), self._share) for counter in self._counters]
+            return [fused(counter.push(*sound)) for counter in self._counters]
 
     def finish(self) -> list[Posteriors]:
         """There is no more sound: answer what is left."""
@@ -235,7 +228,7 @@ class CountingStream:
         found = []
         for counter in self._counters:
             answers = [counter.push(spectra, silero), counter.finish()]
-            found.append(fused(np.concatenate(answers), self._share))
+            found.append(fused(np.concatenate(answers)))
         return found
 
 

@@ -32,8 +32,8 @@ from diarize.storage.weights import last_line, models_folder, read_weights, seal
 from diarize.threads import ahead
 
 if TYPE_CHECKING:
-    from diarize.activity.counts import Hook
     from diarize.audio import Recording
+    from diarize.progress import Hook
 
 CONFIG = "diarize.activity"  # key of the header under which the configuration stands
 DEFAULT_COUNTER = "voice-counter"

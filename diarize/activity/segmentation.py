@@ -29,8 +29,8 @@ from diarize.storage.onnx_network import OnnxNetwork, axes_text, metadata_number
 from diarize.threads import torch_threads
 
 if TYPE_CHECKING:
-    from diarize.activity.counts import Hook
     from diarize.audio import Recording
+    from diarize.progress import Hook
 
 STEPS = 5  # windows over each instant
 BATCH = 8  # windows that are heard at once

@@ -22,8 +22,8 @@ from diarize.threads import one_thread
 if TYPE_CHECKING:
     import torch
 
-    from diarize.activity.counts import Hook
     from diarize.audio import Recording
+    from diarize.progress import Hook
 
 
 CONTEXT = 64  # samples of the chunk before that the network sees

@@ -180,7 +180,7 @@ class Work:
             What is for standard output, and the files that were written.
         """
         from diarize.formats import FORMATS
-        from diarize.formats.table import Beside
+        from diarize.formats.turns import Beside
         from diarize.report.clips import cut_clips
         from diarize.report.html import write_page
 

@@ -41,10 +41,9 @@ def convert(
     """
     from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
-    from diarize.formats.json import NOTHING, Known, read_known
+    from diarize.formats.json import read_beside
     from diarize.formats.lines import read_text
-    from diarize.formats.table import Beside
-    from diarize.formats.turns import annotated
+    from diarize.formats.turns import Beside, annotated
     from diarize.formats.turns import exclusive as without_overlap
     from diarize.storage.files import file_name
 
@@ -57,13 +56,13 @@ def convert(
     written = require_format(name)
     targets = Targets.resolve(target, [], [name], several=False)
     folder = targets.folder is not None
-    known: dict[str, Known] = {}
+    known: dict[str, tuple[dict[str, object], Beside]] = {}
     content: Any = source
     if source_format == name == "json":  # which alone tells more than turns
         path, text = read_text(source)
         content = io.StringIO(text)  # standard input can be read but once
         content.name = path
-        known = read_known(content)
+        known = read_beside(content)
         content.seek(0)
     found = read_turns(content, source_format)
     if not found:
@@ -73,9 +72,8 @@ def convert(
     texts = {}
     for uri, turns in found.items():
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)
-        said = known.get(uri, NOTHING)
-        beside = Beside(notes=said.notes, number=said.number, several=said.several)
-        texts[uri] = written.write(annotation, said.options, confidence, beside)
+        options, beside = known.get(uri, ({}, Beside()))
+        texts[uri] = written.write(annotation, options, confidence, beside)
     if folder:
         files: dict[str, str] = {}
         for uri in texts:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diarize.cli.messages import is_silent
+from diarize.progress import Hook
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -23,7 +24,7 @@ _STAGES = {
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, float, float], None] | None]:
+def progress() -> Iterator[Hook | None]:
     """Give a hook that draws a bar for each step on stderr, or None where it is no terminal."""
     if not on_terminal():
         yield None

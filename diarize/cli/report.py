@@ -30,8 +30,8 @@ def report(
     from diarize.batch.annotations import Turns
     from diarize.cli.messages import note
     from diarize.formats import format_of, read_turns
-    from diarize.formats.json import read_known
-    from diarize.formats.turns import annotated, turns_of
+    from diarize.formats.json import read_beside
+    from diarize.formats.turns import Beside, annotated, turns_of
     from diarize.report.html import require_page, write_page
     from diarize.storage.files import refuse_input
 
@@ -47,13 +47,14 @@ def report(
         raise InputError(f"{turns}: no turns of {recording.uri}")
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio], note).of(recording.uri)
-    known = turns_of(read_known(turns), recording.uri) if format_ == "json" else None
+    known = turns_of(read_beside(turns), recording.uri) if format_ == "json" else None
+    beside = Beside() if known is None else known[1]
     write_page(
         out,
         recording,
         annotation,
         confidence=confidence,
         reference=truth,
-        number=known and known.number,
-        several=np.array(known.several) if known and known.several else None,
+        number=beside.number,
+        several=np.array(beside.several) if beside.several else None,
     )

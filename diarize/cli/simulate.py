@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diarize.cli.options import SeedOption, argument, count, option
 from diarize.errors import InputError
-
-if TYPE_CHECKING:
-    from diarize.mixing.corpus import Maker
 
 OVERLAP = 0.08
 ROOMS = 40  # made ones, beside those of --rooms
@@ -89,19 +85,18 @@ def simulate(
     utterances = utterances_of(folders, split)
     noises = noises_of(noise or [])
     with progress() as hook:
-        maker: Maker
         if turns:
             kinds, talks = Scene.of(scene) if scene else Scene(), find_talks(turns)
             bank = draw_rooms(np.random.default_rng(seed), rooms, ROOMS)
             voices = collect_voices(utterances, (1.0,))
             replay = Replay(talks, voices, bank, noises, kinds, seed)
-            maker = ReplayedConversations(replay, people, seconds)
+            draw = ReplayedConversations(replay, people, seconds).draw
         else:
             config = ConversationConfig(
                 seconds=seconds, overlap=OVERLAP if overlap is None else overlap
             )
-            maker = Conversations(utterances, people, config, noises, seed)
-        written = write_conversations(maker, conversations, out)
+            draw = Conversations(utterances, people, config, noises, seed).draw
+        written = write_conversations(map(draw, range(conversations)), out)
         for done, (path, length) in enumerate(written, start=1):
             if hook:
                 hook("simulating", done, conversations)

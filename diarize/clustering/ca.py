@@ -15,7 +15,6 @@ from jaxtyping import Float, Float64, Int64
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import cut, ward_tree
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner, likeliest, most_base_clusters
 from diarize.clustering.selection import Criterion
@@ -64,12 +63,7 @@ class CA(SampledClusterer):
         criterion: Criterion,
         generator: np.random.Generator,
     ) -> Callable[[SpeakerBounds], Regions]:
-        reassigner = Reassigner(
-            max_set_size=self.max_set_size,
-            compose=self.compose,
-            threshold=self.threshold,
-            axes=one_sided_axes(criterion.scatter),
-        )
+        reassigner = Reassigner.of(self, criterion)
         sigma = self.sigma
         if sigma is None and criterion.scatter is not None:
             sigma = KNOWN_SIGMA

@@ -19,7 +19,6 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints, Contradiction
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
-from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import at_most, coarser, merges
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner, likeliest, most_base_clusters
 from diarize.clustering.selection import Criterion
@@ -84,12 +83,7 @@ class SpanningForest(SampledClusterer):
     ) -> Callable[[SpeakerBounds], Regions]:
         constraints = self._constraints.among(self._fitted)
         alike = self._connectivity(rows, generator)
-        reassigner = Reassigner(
-            max_set_size=self.max_set_size,
-            compose=self.compose,
-            threshold=self.threshold,
-            axes=one_sided_axes(criterion.scatter),
-        )
+        reassigner = Reassigner.of(self, criterion)
 
         def within(bounds: SpeakerBounds) -> Regions:
             labels = self._trees(rows, alike, constraints, bounds)

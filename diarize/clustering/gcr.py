@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -14,7 +14,6 @@ from sklearn.base import clone
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import one_sided_axes
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.nearest import nearest_centers
 from diarize.clustering.reassignment import (
@@ -94,16 +93,9 @@ class GCR(SampledClusterer):
     ) -> Callable[[SpeakerBounds], Regions]:
         base = self._base(rows, generator)
         inferred = self.base is None and self.n_base_clusters is None
-        # Algorithm 4 knows of no mixtures.
-        axes = None if self.order == "nearest" else one_sided_axes(criterion.scatter)
-        reassigner = Reassigner(
-            compose=self.compose,
-            max_set_size=self.max_set_size,
-            threshold=self.threshold,
-            set_penalty=self.set_penalty,
-            order=self.order,
-            axes=axes,
-        )
+        reassigner = Reassigner.of(self, criterion, set_penalty=self.set_penalty, order=self.order)
+        if self.order == "nearest":  # Algorithm 4 knows of no mixtures
+            reassigner = replace(reassigner, axes=None)
 
         def within(bounds: SpeakerBounds) -> Regions:
             labels = base(bounds)

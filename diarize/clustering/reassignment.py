@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
@@ -12,6 +13,7 @@ from diarize.clustering.base import MOST_SETS, Regions, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import Compose, compose_sets, most_speakers
 from diarize.clustering.geometry import cluster_means
+from diarize.clustering.known import one_sided_axes
 from diarize.clustering.selection import Criterion, Partition
 from diarize.scatter import Axes
 from diarize.sets import SpeakerSets, enumerate_sets, squared_distances, to_sphere
@@ -55,6 +57,17 @@ class Reassigner:
     set_penalty: float = 0.0
     order: str = "elimination"
     axes: Axes | None = None
+
+    @classmethod
+    def of(cls, clusterer: Any, criterion: Criterion, **options: Any) -> Reassigner:
+        """By the options of a clustering, whose scatter the criterion knows."""
+        return cls(
+            compose=clusterer.compose,
+            max_set_size=clusterer.max_set_size,
+            threshold=clusterer.threshold,
+            axes=one_sided_axes(criterion.scatter),
+            **options,
+        )
 
     def reassigned(
         self, rows: Rows, clusterings: Iterable[Int64[np.ndarray, " n"]], bounds: SpeakerBounds

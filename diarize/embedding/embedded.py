@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Float64
 
-from diarize.activity.counts import Heard, Hook, VoiceCounts
+from diarize.activity.counts import Heard, VoiceCounts
 from diarize.audio import Recording
 from diarize.audio.bandwidth import is_narrow
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.embedding.encoders import identity
 from diarize.embedding.knowledge import Knowledge
 from diarize.embedding.windows import embed_windows, place_windows
+from diarize.progress import Hook
 from diarize.storage.cache import Cache, cache_key
 
 CLUSTERED = 1800.0  # seconds of speech in which windows to cluster lie as near as the model has it

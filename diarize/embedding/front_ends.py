@@ -14,7 +14,7 @@ from jaxtyping import Float32
 
 from diarize.embedding.encoder import Rows
 from diarize.errors import InputError
-from diarize.features import SAMPLE_RATE, STEP
+from diarize.features import SAMPLE_RATE, STEP, subtract_mean
 from diarize.storage.onnx_network import EXTRA
 
 STACK = 4  # rows: windows come in lengths of 40 ms, and more of them go through together
@@ -91,22 +91,17 @@ def as_it_is(windows: Float32[np.ndarray, "b rows ..."]) -> Float32[np.ndarray, 
     return windows
 
 
-def without_mean(windows: Float32[np.ndarray, "b rows n"]) -> Float32[np.ndarray, "b rows n"]:
-    """Take the mean of each band over its window off ("global-mean")."""
-    return windows - windows.mean(axis=1, keepdims=True)
-
-
 def standardised(windows: Float32[np.ndarray, "b rows n"]) -> Float32[np.ndarray, "b rows n"]:
     """Bring each band of a window to mean 0 and deviation 1 ("per_feature"), as NeMo does."""
     deviation = windows.std(axis=1, ddof=1, keepdims=True) + np.float32(1e-5)
-    return without_mean(windows) / deviation
+    return subtract_mean(windows) / deviation
 
 
 NORMALISATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "": as_it_is,
     "none": as_it_is,
     "NA": as_it_is,
-    "global-mean": without_mean,
+    "global-mean": subtract_mean,
     "per_feature": standardised,
 }
 """By the name that a network's metadata gives them."""

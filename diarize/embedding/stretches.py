@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from diarize.embedding.encoders import identity, load_encoder
 from diarize.embedding.weights import DEFAULT_MODEL, pick_device
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
+from diarize.progress import Hook
 from diarize.storage.files import write_npz
 
 
@@ -61,7 +62,7 @@ def embed_stretches(
     stretches: Sequence[Stretch],
     model: str = DEFAULT_MODEL,
     device: str = "auto",
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
 ) -> Float32[np.ndarray, "n dim"]:
     """Embed stretches; each file is read once.
 

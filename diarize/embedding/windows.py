@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -14,6 +13,7 @@ from jaxtyping import Float32, Float64
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.features import STEP
+from diarize.progress import Hook
 from diarize.threads import ahead, one_thread, torch_threads
 
 BATCH = 128  # windows that go through f at once; on a CPU more take longer, each of them
@@ -56,7 +56,7 @@ def embed_windows(
     model: SpeakerEncoder,
     recording: Recording,
     windows: Float64[np.ndarray, "n 2"],
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
 ) -> Float32[np.ndarray, "n dim"]:
     """Embed windows of a recording, which is read up to the end of the last one.
 

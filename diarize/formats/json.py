@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyannote.core import Annotation, Segment, Timeline
 
@@ -21,7 +21,7 @@ from diarize.formats.lines import (
     token,
     unicode,
 )
-from diarize.formats.turns import Confidence, Turn, written_turns
+from diarize.formats.turns import Beside, Confidence, Turn, written_turns
 from diarize.storage.version import __version__
 
 _DECIMALS = 3  # of a confidence
@@ -104,20 +104,8 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
     return found
 
 
-class Known(NamedTuple):
-    """What `json_text` says of a recording beside the turns; see there."""
-
-    options: dict[str, object]
-    notes: tuple[str, ...]
-    number: dict[int, float] | None
-    several: list[tuple[float, float]] | None
-
-
-NOTHING = Known({}, (), None, None)
-
-
-def read_known(source: Source) -> dict[str, Known]:
-    """What a file of `json_text` says of each recording beside the turns.
+def read_beside(source: Source) -> dict[str, tuple[dict[str, object], Beside]]:
+    """What a file of `json_text` says of each recording: the options, and what is beside the turns.
 
     Raises:
         InputError: the file cannot be read, is no JSON, or what it says has another form.
@@ -126,7 +114,7 @@ def read_known(source: Source) -> dict[str, Known]:
     return {uri: _known(name, content) for uri, content in contents}
 
 
-def _known(name: str, content: Mapping[str, Any]) -> Known:
+def _known(name: str, content: Mapping[str, Any]) -> tuple[dict[str, object], Beside]:
     number = several = None
     key = "options"
     try:
@@ -147,7 +135,7 @@ def _known(name: str, content: Mapping[str, Any]) -> Known:
             ]
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(f"{name}: '{key}' is not as it is written: {error}") from None
-    return Known(options, notes, number, several)
+    return options, Beside(notes=notes, number=number, several=several)
 
 
 def _listed(content: Mapping[str, Any], key: str) -> list[Any]:

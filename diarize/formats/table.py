@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,30 +18,9 @@ from diarize.formats.lines import Source, name_of_source, stem_of
 from diarize.formats.rttm import read_rttm, rttm_text
 from diarize.formats.srt import read_srt, srt_text
 from diarize.formats.textgrid import read_textgrid, textgrid_text
-from diarize.formats.turns import Confidence, Turn, written_turns
+from diarize.formats.turns import Beside, Confidence, Turn, written_turns
 from diarize.formats.uem import uem_text
 from diarize.formats.vtt import read_vtt, vtt_text
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What is known of a recording beside its turns.
-
-    Attributes:
-        notes: what a person should know of how the turns were found.
-        end: seconds at which the recording ends; None: not known.
-        media: its file; None: there is none, or it is not known.
-        number: how probable each number of speakers is; None: nobody says.
-        several: begin and end, seconds, of where several were heard at once, be it known who or
-            not; None: nobody listened for that.
-    """
-
-    notes: tuple[str, ...] = ()
-    end: float | None = None
-    media: Path | None = None
-    number: Mapping[int, float] | None = None
-    several: Sequence[Sequence[float]] | None = None
-
 
 _NOTHING = Beside()
 

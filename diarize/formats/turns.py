@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pyannote.core import Annotation, Segment
@@ -28,6 +30,26 @@ class Turn(NamedTuple):
     end: float
     speaker: str
     confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is known of a recording beside its turns.
+
+    Attributes:
+        notes: what a person should know of how the turns were found.
+        end: seconds at which the recording ends; None: not known.
+        media: its file; None: there is none, or it is not known.
+        number: how probable each number of speakers is; None: nobody says.
+        several: begin and end, seconds, of where several were heard at once, be it known who or
+            not; None: nobody listened for that.
+    """
+
+    notes: tuple[str, ...] = ()
+    end: float | None = None
+    media: Path | None = None
+    number: Mapping[int, float] | None = None
+    several: Sequence[Sequence[float]] | None = None
 
 
 def written_turns(annotation: Annotation, confidence: Confidence | None = None) -> list[Turn]:

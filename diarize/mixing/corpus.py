@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +17,6 @@ from diarize.mixing.speech import Utterance, by_speaker, read_samples
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
-
-# The first so many recordings, and who speaks when in each.
-Maker = Callable[[int], Iterator[tuple[Float32[np.ndarray, "_"], "Annotation"]]]
 
 SAME_CORPUS = 0.8  # share of conversations whose speakers come from one corpus
 ENOUGH = 0.9  # seconds of speech that the speakers must have for each second of conversation
@@ -72,10 +69,6 @@ class Conversations:
         uri = f"conversation_{number:03d}"
         return simulate_conversation(speech, self.config, rng, self.noises, uri)
 
-    def __call__(self, count: int) -> Iterator[tuple[Float32[np.ndarray, "_"], Annotation]]:
-        """Make the first `count` conversations."""
-        return (self.draw(number) for number in range(count))
-
     def _choose(self, count: int, rng: np.random.Generator) -> list[str]:
         """Choose speakers who have enough to say, mostly of one corpus."""
         names = rng.permutation(sorted(self._files)).tolist()
@@ -101,7 +94,7 @@ def _shuffled(files: Sequence[Utterance], rng: np.random.Generator) -> list[Utte
 
 
 def write_conversations(
-    conversations: Maker, count: int, folder: Path
+    conversations: Iterable[tuple[Float32[np.ndarray, "_"], Annotation]], folder: Path
 ) -> Iterator[tuple[Path, float]]:
     """Write conversations as FLAC with RTTM beside, one after another.
 
@@ -117,7 +110,7 @@ def write_conversations(
     from diarize.storage.files import atomic_output, atomic_text
 
     folder.mkdir(parents=True, exist_ok=True)
-    for samples, reference in conversations(count):
+    for samples, reference in conversations:
         path = folder / f"{reference.uri}.flac"
         encoded = io.BytesIO()
         soundfile.write(encoded, samples, SAMPLE_RATE, format="FLAC", subtype="PCM_16")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,10 +63,6 @@ class ReplayedConversations:
         samples = np.clip(samples * np.float32(rng.uniform(*PEAKS) / loud), -1, 1)
         names = self.replay.voices.speakers[chosen].tolist()
         return samples, reference(active, names, f"replay_{number:03d}")
-
-    def __call__(self, count: int) -> Iterator[tuple[Float32[np.ndarray, "_"], Annotation]]:
-        """Make the first `count` recordings."""
-        return (self.draw(number) for number in range(count))
 
     def _generator(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self.replay.seed, number])

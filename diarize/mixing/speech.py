@@ -24,7 +24,6 @@ class Utterance:
     path: Path
     speaker: str
     corpus: str = ""
-    sex: str = "?"
 
 
 def find_utterances(
@@ -32,7 +31,7 @@ def find_utterances(
 ) -> list[Utterance]:
     """List the utterances of a speech folder.
 
-    A folder with a `speakers.tsv` (columns `path`, `speaker`, and optionally `corpus`, `sex`,
+    A folder with a `speakers.tsv` (columns `path`, `speaker`, and optionally `corpus`,
     `split`) is read by that table; any other one by its folders, one for each speaker, at whatever
     depth: a file's speaker is the folder that holds it.
 
@@ -86,12 +85,7 @@ def _from_table(table: Path, splits: Sequence[str] | None) -> list[Utterance]:
         if not row["path"] or not row["speaker"]:
             raise InputError(f"{table}: line {number} names no path or no speaker")
     return [
-        Utterance(
-            table.parent / row["path"],
-            row["speaker"],
-            row.get("corpus") or "",
-            row.get("sex") or "?",
-        )
+        Utterance(table.parent / row["path"], row["speaker"], row.get("corpus") or "")
         for row in rows
         if not splits or row["split"] in splits
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -14,6 +14,7 @@ from jaxtyping import Float32, Int16, Int64
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
+from diarize.progress import Hook
 from diarize.storage.files import atomic_output
 
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
@@ -35,7 +36,6 @@ class Voices:
         speakers: the speaker of each voice; several voices of his differ in speed, in formants and
             pitch (`training.shifts`), or in how long their pauses are (`training.activity`).
         corpora: where it comes from; an episode stays within one corpus most of the time.
-        sexes: "f", "m" or "?".
         heard: unit vector of each voice, as trained weights hear it, `(voices, dim)`, or None.
     """
 
@@ -44,7 +44,6 @@ class Voices:
     ends: Int64[np.ndarray, "voices"]
     speakers: np.ndarray
     corpora: np.ndarray
-    sexes: np.ndarray
     heard: Float32[np.ndarray, "voices dim"] | None = None
 
     def __len__(self) -> int:
@@ -61,22 +60,19 @@ class Voices:
 
     @classmethod
     def of(
-        cls,
-        stretches: Sequence[Int16[np.ndarray, "_"]],
-        speakers: np.ndarray,
-        corpora: np.ndarray,
-        sexes: np.ndarray,
+        cls, stretches: Sequence[Int16[np.ndarray, "_"]], speakers: np.ndarray, corpora: np.ndarray
     ) -> Voices:
         """Put the speech of voices one after the other."""
         ends = np.cumsum([len(s) for s in stretches], dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
-        return cls(np.concatenate(stretches), starts, ends, speakers, corpora, sexes)
+        return cls(np.concatenate(stretches), starts, ends, speakers, corpora)
 
     @classmethod
     def load(cls, folder: Path) -> Voices:
         """Open what `save` wrote; the samples stay on disk until they are used."""
         with np.load(folder / "voices.npz") as table:
-            rest = {name: table[name] for name in table.files}
+            known = {one.name for one in fields(cls)}  # before, there were more
+            rest = {name: table[name] for name in table.files if name in known}
         return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
 
     def stretch(self, voice: int) -> Float32[np.ndarray, "samples"]:
@@ -96,14 +92,13 @@ class Voices:
             np.concatenate([self.ends, other.ends + len(self.samples)]),
             np.concatenate([self.speakers, other.speakers]),
             np.concatenate([self.corpora, other.corpora]),
-            np.concatenate([self.sexes, other.sexes]),
         )
 
 
 def collect_voices(
     utterances: Sequence[Utterance],
     speeds: Sequence[float] = SPEEDS,
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
     longest_pause: float = LONGEST_PAUSE,
 ) -> Voices:
     """Read utterances, cut their pauses, level them, and play them at several speeds.
@@ -122,7 +117,7 @@ def collect_voices(
     import soxr
 
     stretches: list[np.ndarray] = []
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str]] = []
     groups = by_speaker(utterances)
     for done, (speaker, files) in enumerate(groups.items()):
         spoken = [levelled(without_pauses(read_samples(u.path), longest_pause)) for u in files]
@@ -133,7 +128,7 @@ def collect_voices(
                 speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
             )
             stretches.append(to_int16(played))
-            rows.append((speaker, files[0].corpus, files[0].sex))
+            rows.append((speaker, files[0].corpus))
         if hook:
             hook("voices", done + 1, len(groups))
     if not rows:

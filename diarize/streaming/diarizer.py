@@ -312,16 +312,16 @@ class StreamingDiarizer:
     def _embed(self, due: float) -> None:
         """Embed what is complete, or can wait no longer, and learn from it who can be heard."""
         coarse, fine = self._windows.embed(self._activity.regions, due)
-        self._refinement.coarse.add(coarse.cells, coarse.vectors)
-        self._refinement.fine.add(fine.cells, fine.vectors)
-        rows = (fine if self._live.fine else coarse).vectors
+        self._refinement.coarse.add(*coarse)
+        self._refinement.fine.add(*fine)
+        rows = (fine if self._live.fine else coarse)[1]
         if not len(rows) and not self._knows:
-            rows = fine.vectors[:1]
+            rows = fine[1][:1]
         if len(rows):
             self._live.take(rows)
             self._decoder.know(self._live.speakers())
             self._knows = True
-        self._decoder.add(fine.cells, fine.vectors)
+        self._decoder.add(*fine)
 
     def _look_back(self, heard: float) -> list[Turn]:
         """Begin and collect what is clustered beside the stream; what was settled by it."""

@@ -188,7 +188,7 @@ class Session:
     def write(self, out: Path) -> None:
         """Write the result."""
         from diarize.formats import FORMATS, written_format
-        from diarize.formats.table import Beside
+        from diarize.formats.turns import Beside
         from diarize.storage.files import atomic_text
 
         diarizer = self.diarizer

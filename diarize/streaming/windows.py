@@ -152,17 +152,8 @@ def embed(
     return vectors
 
 
-@dataclass(frozen=True, eq=False)
-class Embedded:
-    """Windows with their vectors.
-
-    Attributes:
-        cells: for which they speak, seconds.
-        vectors: of unit length.
-    """
-
-    cells: Float64[np.ndarray, "n 2"]
-    vectors: Float32[np.ndarray, "n p"]
+EmbeddedCells = tuple[Float64[np.ndarray, "_ 2"], Float32[np.ndarray, "_ p"]]
+"""Cells for which windows speak, seconds, and their vectors, of unit length."""
 
 
 class LiveWindows:
@@ -195,7 +186,7 @@ class LiveWindows:
         """Seconds up to which there are fine cells wherever there is speech."""
         return self._fine.laid(sure)
 
-    def embed(self, regions: Regions, due: float) -> tuple[Embedded, Embedded]:
+    def embed(self, regions: Regions, due: float) -> tuple[EmbeddedCells, EmbeddedCells]:
         """Embed the windows that are complete, or can wait no longer, in one go.
 
         Args:
@@ -218,7 +209,7 @@ class LiveWindows:
         windows += [self._fine.window(cell, until) for cell in fine]
         vectors = embed(self._model, self._frames.cut(windows))
         n = len(coarse)
-        return Embedded(_times(coarse), vectors[:n]), Embedded(_times(fine), vectors[n:])
+        return (_times(coarse), vectors[:n]), (_times(fine), vectors[n:])
 
 
 def _times(cells: list[Cell]) -> Float64[np.ndarray, "n 2"]:

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from diarize.activity.counter import CounterConfig, VoiceCounter
-from diarize.activity.counts import Hook
 from diarize.activity.network import load_counter, save_counter
 from diarize.embedding import pick_device
 from diarize.errors import InputError
@@ -22,6 +21,7 @@ from diarize.mixing.rooms import draw_rooms
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.talk import find_talks
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.progress import Hook
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.chunks import Shard, ShardFolder, Shards, Source, render_shard
 from diarize.training.counting import CounterLoop, CounterTrainer, as_batch, draw_batch, judge

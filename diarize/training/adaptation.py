@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diarize.activity.counts import Hook
 from diarize.audio import Recording
 from diarize.embedding import load_model, pick_device
 from diarize.embedding.model import CompositionalEmbedding
 from diarize.pipeline import Diarizer
+from diarize.progress import Hook
 from diarize.scoring.report import standard_error
 from diarize.training.alignment import (
     Covariance,

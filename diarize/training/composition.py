@@ -26,13 +26,14 @@ from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.progress import Hook
 from diarize.storage.files import file_sha256
 from diarize.threads import one_thread, torch_threads
 from diarize.training.checkpoints import SpeechRecipe
 from diarize.training.development import heard_by, vectors_of
 from diarize.training.embedding import development_voices, require_speakers
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.fitting import Fit, Hook, Report, Seen, train, whitened
+from diarize.training.fitting import Fit, Report, Seen, train, whitened
 from diarize.training.knowledge import measured
 from diarize.training.likeness import Hearing, fitted_likeness
 from diarize.training.rendering import training_rooms

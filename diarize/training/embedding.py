@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diarize.activity.counts import Hook
 from diarize.embedding import (
     CompositionalEmbedding,
     EmbeddingConfig,
@@ -23,6 +22,7 @@ from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, UNNAMED, Voices, collect_voices
+from diarize.progress import Hook
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.development import SPEAKERS, Episodes, make_episodes
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker

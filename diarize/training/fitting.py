@@ -13,6 +13,7 @@ from torch.nn.functional import normalize
 
 from diarize.embedding.fitted import Place
 from diarize.embedding.model import Composition
+from diarize.progress import Hook
 from diarize.training.development import SetAccuracy, judge
 from diarize.training.losses import episode_loss
 
@@ -24,7 +25,6 @@ SCALE = 30.0  # of the cosines inside the softmax, at first
 LARGEST_SCALE = 60.0
 G_RATE = 3.0  # factor on the learning rate of g, whose second term sees products of small numbers
 
-Hook = Callable[[str, float, float], None]
 Report = Callable[[int, float, Mapping[str, SetAccuracy]], None]
 
 

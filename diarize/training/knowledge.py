@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.embedding import Knowledge, SpeakerEncoder, embed_windows
 from diarize.embedding.knowledge import SCATTER
 from diarize.mixing.voices import Voices
+from diarize.progress import Hook
 from diarize.scatter import Axes
 
 AXES = 20
@@ -55,7 +56,7 @@ def measured(model: SpeakerEncoder, voices: Voices, before: Knowledge) -> Knowle
 def heard_voices(
     model: SpeakerEncoder,
     voices: Voices,
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
     most: int = FEW_WINDOWS,
 ) -> Float32[np.ndarray, "voices p"]:
     """Where a model hears each voice, in `most` windows: a unit vector, zero for one too short."""

@@ -83,5 +83,4 @@ def voices_of(speech: Iterable[SingleSpeakerSpeech], speeds: Sequence[float]) ->
                 stretches.append(to_int16(soxr.resample(said, SAMPLE_RATE * speed, SAMPLE_RATE)))
                 recordings.append(f"{number} at {speed:g}")
                 speakers.append(f"{speaker} of {recordings[-1]}")
-    columns = (np.array(column) for column in (speakers, recordings, ["?"] * len(speakers)))
-    return Voices.of(stretches, *columns)
+    return Voices.of(stretches, np.array(speakers), np.array(recordings))

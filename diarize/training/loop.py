@@ -12,12 +12,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from diarize.embedding.model import CompositionalEmbedding
+from diarize.progress import Hook
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch
 from diarize.training.gradients import clip
 from diarize.training.losses import episode_loss
 from diarize.training.processes import ALONE, Processes
-from diarize.training.steps import Hook, Learner, Report, take_steps
+from diarize.training.steps import Learner, Report, take_steps
 
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0

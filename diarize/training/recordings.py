@@ -19,12 +19,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from diarize.activity.counts import Hook
 from diarize.embedding import CompositionalEmbedding, load_model, pick_device, save_model
 from diarize.formats.labelled import Labelled
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import Voices, collect_voices
+from diarize.progress import Hook
 from diarize.scoring.report import standard_error
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.embedding import UNLABELLED_SPEEDS, begin

@@ -7,13 +7,12 @@ needed only here, in training: `pip install diarize-sets[shifts]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
 from diarize.mixing.voices import Voices, levelled, to_int16
+from diarize.progress import Hook
 
 PRAAT_SEED = 7
 PITCH_RANGE = (75.0, 500.0)  # Hz, in which Praat looks for the pitch
@@ -26,9 +25,7 @@ SHIFTS = (
 )
 
 
-def shifted_voices(
-    voices: Voices, seed: int, hook: Callable[[str, float, float], None] | None = None
-) -> Voices:
+def shifted_voices(voices: Voices, seed: int, hook: Hook | None = None) -> Voices:
     """Make `len(SHIFTS)` new voices of each.
 
     Raises:
@@ -44,7 +41,7 @@ def shifted_voices(
         if hook:
             hook("shifted voices", voice + 1, len(voices))
     of = np.repeat(np.arange(len(voices)), len(SHIFTS))
-    return Voices.of(stretches, voices.speakers[of], voices.corpora[of], voices.sexes[of])
+    return Voices.of(stretches, voices.speakers[of], voices.corpora[of])
 
 
 def change_voice(

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from diarize.progress import Hook
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.gradients import keeping
 
 BEST = "best."  # before the names of the best weights in a checkpoint
 
-Hook = Callable[[str, float, float], None]
 
 # Called at each checkpoint with the step, the mean parts of the loss, development figures, and the
 # step of the best weights.

@@ -7,7 +7,7 @@ or far, and of music that is made up, where the network hears speech in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from diarize.mixing.acoustics import DIRECT
 from diarize.mixing.music import draw_music
 from diarize.mixing.recorded import Surroundings
 from diarize.mixing.replay import Replay, Scene
+from diarize.progress import Hook
 from diarize.training.chunks import Source, render_shard
 from diarize.training.counting import as_batch
 
@@ -54,7 +55,7 @@ def fit_voice(
     replay: Replay,
     chunks: int,
     seconds: float,
-    hook: Callable[[str, float, float], None] | None = None,
+    hook: Hook | None = None,
 ) -> None:
     """Fit the answer `voiced` of a network whose other answers stay as they are.
 

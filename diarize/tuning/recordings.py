@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
-from diarize.activity.counts import Hook
 from diarize.errors import InputError
+from diarize.progress import Hook
 from diarize.scoring import score_files
 from diarize.timeline.trellis import TimelineOptions
 from diarize.tuning.presets import TIMELINE

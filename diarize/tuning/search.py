@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from diarize.activity.counts import Hook
 from diarize.errors import InputError
+from diarize.progress import Hook
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Sequence[Any]]

@@ -12,9 +12,9 @@ from jaxtyping import Float
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
-from diarize.activity.counts import Hook
 from diarize.clustering.composition import Compose
 from diarize.errors import InputError
+from diarize.progress import Hook
 from diarize.scatter import Scatter
 from diarize.scoring import (
     adjusted_rand_index,

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from diarize.activity.counts import Activity, Hook
+from diarize.activity.counts import Activity
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.errors import InputError
+from diarize.progress import Hook
 from diarize.sets import to_sphere
 from diarize.voices.vectors import Voiceprints
 
 
-@runtime_checkable
-class Listener(Protocol):
-    """What is asked of a `Diarizer`: to embed a recording where there is speech."""
-
-    activity: Any
-    counts: bool
-
-    @property
-    def model_sha256(self) -> str: ...
-
-    def prepare(self) -> None: ...
-
-    def embed(self, recording: Recording) -> Any: ...
-
-
 def enrol(
-    diarizer: Listener,
+    diarizer: Any,
     clips: Mapping[str, Sequence[Source | Recording]],
     activity: Activity | None = None,
     hook: Hook | None = None,
@@ -43,7 +29,7 @@ def enrol(
     brought back to the sphere.
 
     Args:
-        diarizer: whose model is used.
+        diarizer: a `Diarizer`, whose model is used.
         clips: recordings of each person by name, at least one, in which he speaks alone.
         activity: where there is speech in a clip; None: `NetworkActivity()`.
         hook: called as `hook(step, done, total)` after each person.

@@ -5,27 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from diarize.activity.counts import Activity, Hook
+from diarize.activity.counts import Activity
 from diarize.errors import InputError
 from diarize.formats.lines import token
 from diarize.formats.speakers import read_speakers
+from diarize.progress import Hook
 from diarize.sets import to_sphere
-from diarize.voices.enrolment import Listener, enrol
+from diarize.voices.enrolment import enrol
 from diarize.voices.vectors import Voiceprints, join
 from diarize.voices.voiceprints import ANONYMOUS
 
 
 def learn_known(
-    values: Sequence[str], diarizer: Listener, activity: Activity, hook: Hook | None = None
+    values: Sequence[str], diarizer: Any, activity: Activity, hook: Hook | None = None
 ) -> Voiceprints:
     """Learn the voices that `--known` names.
 
     Args:
         values: NAME=CLIP or FILE.npz each.
-        diarizer: whose model is used.
+        diarizer: a `Diarizer`, whose model is used.
         activity: where there is speech in a clip.
         hook: called as `hook(step, done, total)` after each person.
 
@@ -36,7 +38,7 @@ def learn_known(
     archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
     clips = parse_known([value for value in values if not _is_archive(value)])
     own = diarizer.model_sha256
-    sources = {path: read_known(path, own) for path in archives}
+    sources = {path: read_voices(path, own) for path in archives}
     sources["a clip"] = enrol(diarizer, clips, activity, hook)
     origin: dict[str, str] = {}
     for source, voices in sources.items():
@@ -76,7 +78,7 @@ def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
     return clips
 
 
-def read_known(path: str, model_sha256: str) -> Voiceprints:
+def read_voices(path: str, model_sha256: str) -> Voiceprints:
     """Read the voices of a file that `--export-speakers` wrote; several of one name are averaged.
 
     Raises:

@@ -94,7 +94,7 @@ def make(told: argparse.Namespace) -> None:
         some = noises if rng.random() < NOISY else ()
         return simulate_conversation(speech, config, rng, some, uri)
 
-    for _ in write_conversations(lambda count: map(draw, missing[:count]), len(missing), told.out):
+    for _ in write_conversations(map(draw, missing), told.out):
         pass
 
 

@@ -19,7 +19,7 @@ from diarize.mixing.voices import Voices
 def replay() -> Replay:
     times = np.arange(2 * 16_000) / 16_000
     hums = [(1600 * np.sign(np.sin(2 * np.pi * f * times))).astype(np.int16) for f in (90, 140)]
-    voices = Voices.of(hums, np.array(["a", "b"]), np.array(["c", "c"]), np.array(["?", "?"]))
+    voices = Voices.of(hums, np.array(["a", "b"]), np.array(["c", "c"]))
     rooms = [np.eye(1, 200, 40, dtype=np.float32)]
     return Replay([Talk.of("talk", [(0.0, 2.0, "A"), (1.0, 3.0, "B")])], voices, rooms, seed=1)
 

@@ -27,7 +27,7 @@ def hum(pitch, seconds, pauses=False):
 def voices_of(stretches):
     names = np.array([f"s{i}" for i in range(len(stretches))])
     corpora = np.array([f"c{i % 2}" for i in range(len(stretches))])
-    return Voices.of(stretches, names, corpora, np.array(["?"] * len(stretches)))
+    return Voices.of(stretches, names, corpora)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def voices():
     hums = [np.sign(np.sin(2 * np.pi * (90 + 20 * i) * time)) for i in range(4)]
     names = np.array([f"s{i}" for i in range(4)])
     stretches = [(1600 * hum).astype(np.int16) for hum in hums]
-    return Voices.of(stretches, names, np.array(["c"] * 4), np.array(["?"] * 4))
+    return Voices.of(stretches, names, np.array(["c"] * 4))
 
 
 def replay(voices, *talks, seed=0):
@@ -28,7 +28,7 @@ def replay(voices, *talks, seed=0):
 
 def test_recordings_with_their_truth(voices):
     drawn = ReplayedConversations(replay(voices, TALK, SHORT), (3, 3), 6.0)
-    for number, (samples, truth) in enumerate(drawn(2)):
+    for number, (samples, truth) in enumerate(map(drawn.draw, range(2))):
         assert truth.uri == f"replay_{number:03d}"
         assert samples.shape == (6 * SAMPLE_RATE,)
         assert samples.dtype == np.float32
@@ -67,7 +67,7 @@ def test_frames_become_turns():
 
 def test_they_are_written_as_others_are(voices, tmp_path):
     drawn = ReplayedConversations(replay(voices, TALK), (2, 3), 5.0)
-    ((path, seconds),) = write_conversations(drawn, 1, tmp_path)
+    ((path, seconds),) = write_conversations([drawn.draw(0)], tmp_path)
     assert (path.name, seconds) == ("replay_000.flac", 5.0)
     assert path.with_suffix(".rttm").is_file()
 

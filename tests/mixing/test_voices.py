@@ -19,9 +19,9 @@ def utterances(tmp_path):
         hum = 0.3 * np.sign(np.sin(2 * np.pi * pitch * time)) * (time % 1.0 < 0.6)
         soundfile.write(tmp_path / f"{name}.wav", hum, 16_000)
     return [
-        Utterance(tmp_path / "a1.wav", "a", "x", "f"),
-        Utterance(tmp_path / "b1.wav", "b", "y", "m"),
-        Utterance(tmp_path / "a2.wav", "a", "x", "f"),
+        Utterance(tmp_path / "a1.wav", "a", "x"),
+        Utterance(tmp_path / "b1.wav", "b", "y"),
+        Utterance(tmp_path / "a2.wav", "a", "x"),
     ]
 
 

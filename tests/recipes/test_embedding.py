@@ -49,7 +49,6 @@ def test_grown_weights_say_what_they_said(
         n * np.arange(1, 9),
         np.array([f"s{v}" for v in range(8)]),
         np.array(["x"] * 8),
-        np.array(["?"] * 8),
     )
     first, g = FirstEncoder(), nn.Linear(256, 256, bias=False)
     weights = {f"encode.{name}": value for name, value in first.state_dict().items()}
@@ -112,7 +111,7 @@ def test_a_channel_learns_to_change_nothing(
     rng, n = np.random.default_rng(0), 2 * 16_000
     voices = Voices.of(
         [rng.integers(-3000, 3000, n).astype(np.int16) for _ in range(8)],
-        *(np.array([f"{of}{v}" for v in range(8)]) for of in ("s", "x", "?")),
+        *(np.array([f"{of}{v}" for v in range(8)]) for of in ("s", "x")),
     )
     pairs = channels.pairs(voices, [], np.ones((1, 3, 80), np.float32), seed=0)
     first = pairs[0]
@@ -161,7 +160,6 @@ def test_whom_a_gpu_lets_speak_in_the_middle_is_heard_there(
         [(5000 * np.sin(2 * np.pi * tone * time)).astype(np.int16) for tone in tones],
         np.array([f"s{v}" for v in range(speakers)]),
         np.array(["x"] * speakers),
-        np.array(["?"] * speakers),
     )
     on_gpu.pack(voices, tmp_path, [np.ones(n, np.float32)], np.ones((1, 3, 80), np.float32))
     clean = Acoustics(rooms=0.0, one_place=0.0, noisy=0.0, coded=0.0, gain=0.0)

@@ -40,7 +40,6 @@ def voices() -> Voices:
         [(5000 * np.sin(2 * np.pi * (500 + 300 * v) * time)).astype(np.int16) for v in range(8)],
         np.array([f"s{v}" for v in range(8)]),
         np.array(["x"] * 8),
-        np.array(["?"] * 8),
     )
 
 

@@ -48,7 +48,6 @@ def voices() -> Voices:
         n * (of + 1),
         np.array([f"s{v}" for v in of]),
         np.array(["x"] * len(of)),
-        np.array(["?"] * len(of)),
         places[of],
     )
 

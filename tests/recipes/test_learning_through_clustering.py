@@ -140,7 +140,7 @@ def test_training_with_the_forest(
     samples = rng.integers(-3000, 3000, 8 * 32_000).astype(np.int16)
     starts = np.arange(8) * 32_000
     names = np.array([f"s{i}" for i in range(8)])
-    voices = Voices(samples, starts, starts + 32_000, names, names[[0] * 8], names)
+    voices = Voices(samples, starts, starts + 32_000, names, names[[0] * 8])
     for loss in module.LOSSES:
         folder = tmp_path / loss
         model = module.learn(voices, loss, 0.2, 2, folder)

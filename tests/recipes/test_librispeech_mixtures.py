@@ -75,7 +75,7 @@ def test_a_mixture_is_the_mean_of_voices_at_one_level(trials: ModuleType) -> Non
     samples[40_000:] *= 8
     names = np.array(["a", "b"])
     voices = Voices(
-        samples, np.array([0, 40_000]), np.array([40_000, 80_000]), names, names, names
+        samples, np.array([0, 40_000]), np.array([40_000, 80_000]), names, names
     )  # fmt: skip
     sets, begins = [[0], [1], [0, 1]], [[100], [200], [100, 200]]
     rows = trials.mix(voices, [0, 1], sets, begins)
@@ -87,22 +87,18 @@ def test_a_mixture_is_the_mean_of_voices_at_one_level(trials: ModuleType) -> Non
 
 def test_librispeech_as_it_is_published(folder: Path, tmp_path: Path) -> None:
     prepare = importlib.import_module("prepare")
+    with pytest.raises(InputError, match=r"LibriSpeech: no SUBSET/SPEAKER/CHAPTER"):
+        prepare.main(tmp_path / "LibriSpeech", tmp_path / "speech")
     for name in ("dev-clean/84/121123/84-121123-0000", "train-clean-100/19/198/19-198-0001"):
         path = tmp_path / "LibriSpeech" / f"{name}.flac"
         path.parent.mkdir(parents=True)
         path.touch()
-    with pytest.raises(InputError, match=r"SPEAKERS\.TXT"):
-        prepare.main(tmp_path / "LibriSpeech", tmp_path / "speech")
-    table = (
-        "; a comment\n;ID |SEX| SUBSET\n19  | F | train-clean-100 | 25.19 | A\n84 | M | dev-clean\n"
-    )
-    (tmp_path / "LibriSpeech" / "SPEAKERS.TXT").write_text(table)
     prepare.main(tmp_path / "LibriSpeech", tmp_path / "speech")
     (one,) = find_utterances(tmp_path / "speech", "dev-clean")
-    assert (one.speaker, one.sex, one.corpus) == ("84", "m", "librispeech-dev-clean")
+    assert (one.speaker, one.corpus) == ("84", "librispeech-dev-clean")
     assert one.path.is_file()
     (other,) = find_utterances(tmp_path / "speech", "train")
-    assert (other.speaker, other.sex) == ("19", "f")
+    assert other.speaker == "19"
 
 
 def test_the_paper_figures_are_complete(folder: Path) -> None:

@@ -24,6 +24,5 @@ def hums() -> Voices:
         starts + n,
         np.array([f"s{i}" for i in range(10)]),
         np.array(list("aaaaaabbbb")),
-        np.array(["?"] * 10),
         np.eye(10, 16, dtype=np.float32),
     )

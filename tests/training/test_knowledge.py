@@ -61,7 +61,7 @@ def test_what_is_measured_takes_the_place_of_what_was_known(
     names = np.array([f"s{i}" for i in range(n)])
     voices = dataclasses.replace(
         hums, samples=samples, starts=starts, ends=starts + seconds * 16_000, speakers=names,
-        corpora=names, sexes=names, heard=None,
+        corpora=names, heard=None,
     )  # fmt: skip
     found = measured(model, voices, before)
     assert found.fine_step == 0.3

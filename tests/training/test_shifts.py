@@ -15,14 +15,13 @@ from diarize.training.shifts import SHIFTS, change_voice, shifted_voices
 
 @pytest.fixture(scope="module")
 def voices(talk: Path) -> Voices:
-    spoken = collect_voices([Utterance(talk, "a", "x", "f")], (1.0,))
+    spoken = collect_voices([Utterance(talk, "a", "x")], (1.0,))
     return Voices(
         spoken.samples[: 4 * 16_000],
         spoken.starts,
         np.array([4 * 16_000]),
         spoken.speakers,
         spoken.corpora,
-        spoken.sexes,
     )
 
 

@@ -28,7 +28,7 @@ def replay() -> Replay:
     rng = np.random.default_rng(0)
     stretches = [rng.normal(0, 2000, 3 * SAMPLE_RATE).astype(np.int16) for _ in range(4)]
     names = np.array(["a", "b", "c", "d"])
-    voices = Voices.of(stretches, names, names, np.array(["?"] * 4))
+    voices = Voices.of(stretches, names, names)
     near, far = np.zeros((1, 2000), np.float32), np.zeros((1, 2000), np.float32)
     near[0, 40], far[0, [40, 1500]] = 1.0, 1.0
     return Replay([Talk.of("talk", TURNS)], voices, [far, near], scene=Scene.of(["close"]))

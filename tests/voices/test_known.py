@@ -13,7 +13,7 @@ from diarize.formats.embeddings import Embeddings
 from diarize.formats.speakers import Speakers, write_speakers
 from diarize.pipeline import Diarizer
 from diarize.storage.files import file_sha256
-from diarize.voices.known import learn_known, parse_known, read_known
+from diarize.voices.known import learn_known, parse_known, read_voices
 
 
 def test_clips_by_name() -> None:
@@ -50,13 +50,13 @@ def write(path: Path, *names: str, linked: bool = False, model: str = "0" * 64) 
 
 
 def test_voices_of_a_file(tmp_path: Path) -> None:
-    known = read_known(str(write(tmp_path / "x.npz", "anna", "SPEAKER_00", "anna")), "0" * 64)
+    known = read_voices(str(write(tmp_path / "x.npz", "anna", "SPEAKER_00", "anna")), "0" * 64)
     assert known.names == ("anna", "SPEAKER_00")
     half = np.sqrt(0.5)
     np.testing.assert_allclose(known.centroids[:, :3], [[half, 0, half], [0, 1, 0]], atol=1e-6)
     linked = write(tmp_path / "x.npz", "SPEAKER_00", "SPEAKER_00", linked=True)
-    assert read_known(str(linked), "0" * 64).names == ("SPEAKER_00",)
-    assert read_known(str(write(tmp_path / "x.npz")), "0" * 64).names == ()
+    assert read_voices(str(linked), "0" * 64).names == ("SPEAKER_00",)
+    assert read_voices(str(write(tmp_path / "x.npz")), "0" * 64).names == ()
 
 
 def test_who_was_heard_over_telephones_alone(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_who_was_heard_over_telephones_alone(tmp_path: Path) -> None:
     for narrow, alone in (([1, 1, 0], [False, True]), (None, [False, False])):
         band = None if narrow is None else np.array(narrow, bool)
         write_speakers(tmp_path / "x.npz", Speakers(voices, *heard, band))
-        assert read_known(str(tmp_path / "x.npz"), "0" * 64).narrowed.tolist() == alone
+        assert read_voices(str(tmp_path / "x.npz"), "0" * 64).narrowed.tolist() == alone
 
 
 def test_voices_that_cannot_be_used(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_voices_that_cannot_be_used(tmp_path: Path) -> None:
         (("",), "0" * 64, "'' cannot be a speaker's name in RTTM"),
     ):
         with pytest.raises(InputError, match=reason):
-            read_known(str(write(tmp_path / "x.npz", *names, model=model)), "0" * 64)
+            read_voices(str(write(tmp_path / "x.npz", *names, model=model)), "0" * 64)
 
 
 def test_clips_and_files_together(tiny_weights: Path, talk: Path, tmp_path: Path) -> None:

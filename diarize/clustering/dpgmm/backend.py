@@ -14,7 +14,7 @@ from diarize.clustering.checks import Rows, check_number
 from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted, medoid
-from diarize.clustering.known import known_of, one_sided_axes
+from diarize.clustering.known import known_of
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
@@ -83,12 +83,7 @@ class SpeakerDPGMM(SampledClusterer):
         reduced, mixture = self._chain(rows, generator)
         self.n_clusters_ = mixture.n_clusters_
         self.log_posterior_ = mixture.log_posterior_
-        reassigner = Reassigner(
-            compose=self.compose,
-            max_set_size=self.max_set_size,
-            threshold=self.threshold,
-            axes=one_sided_axes(criterion.scatter),
-        )
+        reassigner = Reassigner.of(self, criterion)
 
         def within(bounds: SpeakerBounds) -> Regions:
             counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)

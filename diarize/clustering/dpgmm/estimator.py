@@ -113,10 +113,6 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         self._describe(rows, labels, prior)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Int64[np.ndarray, " n"]:
-        """`labels_` after `fit`."""
-        return self.fit(X).labels_
-
     def _check_options(self, D: int) -> None:
         if self.init not in INITS:
             raise ValueError(f"init must be one of {', '.join(INITS)}, got {self.init!r}")

@@ -24,17 +24,13 @@ LEAST_SCORE = -80.0
 
 
 class Passes:
-    """What is asked of all rows, a torch tensor (n, D) of float64, or of some of them.
+    """What is asked of all rows, a torch tensor (n, D) of float64, or of some of them."""
 
-    Args:
-        block_rows: rows worked on at a time; None: as many as are fast.
-    """
-
-    def __init__(self, rows: Tensor, full: bool, block_rows: int | None = None) -> None:
+    def __init__(self, rows: Tensor, full: bool) -> None:
         import torch
 
         self.rows, self.features = rows, Features(rows.shape[1], full)
-        self._torch, self._block_rows = torch, block_rows
+        self._torch = torch
         few = len(rows) * self.features.size <= CACHED_VALUES
         self._cached = self.features.of(rows) if few else None
 
@@ -103,8 +99,7 @@ class Passes:
         return self.features.of(self.rows[which]) if self._cached is None else self._cached[which]
 
     def _blocks(self, values: int, n: int | None = None) -> Iterator[slice]:
-        size = self._block_rows or max(1, PASS_VALUES // max(values, self.features.size))
-        return blocks(len(self) if n is None else n, values, size)
+        return blocks(len(self) if n is None else n, max(values, self.features.size), PASS_VALUES)
 
     def _tensor(self, values: Array) -> Tensor:
         return self._torch.from_numpy(np.ascontiguousarray(values)).to(self.rows.device)

@@ -40,7 +40,6 @@ class Sampler:
         start: how halves of new clusters begin.
         patience: sweeps after which the halves of a new cluster begin anew, if nobody split by
             them.
-        block_rows: as of `Passes`.
 
     Attributes:
         labels: cluster of each row, torch tensor (n,).
@@ -55,11 +54,10 @@ class Sampler:
         start: Start,
         generator: np.random.Generator,
         patience: int = PATIENCE,
-        block_rows: int | None = None,
     ) -> None:
         import torch
 
-        self.passes = Passes(rows, prior.full, block_rows)
+        self.passes = Passes(rows, prior.full)
         self.features = self.passes.features
         self.prior, self.alpha, self.start = prior, alpha, start
         self.generator, self.patience, self._torch = generator, patience, torch

@@ -118,7 +118,7 @@ class Features:
         return weights
 
 
-def blocks(n: int, values: int, rows: int | None = None) -> Iterator[slice]:
-    """Slices over n rows that hold `values` values each, or so many `rows` at a time."""
-    size = rows or max(1, BLOCK_VALUES // values)
+def blocks(n: int, values: int, most: int = BLOCK_VALUES) -> Iterator[slice]:
+    """Slices over n rows that hold `values` values each, with at most so many values."""
+    size = max(1, most // values)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

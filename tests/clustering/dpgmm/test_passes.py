@@ -11,8 +11,8 @@ from scipy.stats import chisquare
 from diarize.clustering.dpgmm.passes import Passes
 
 
-def passes_of(n=50, D=2, block_rows=None):
-    return Passes(torch.from_numpy(np.random.default_rng(0).normal(size=(n, D))), True, block_rows)
+def passes_of(n=50, D=2):
+    return Passes(torch.from_numpy(np.random.default_rng(0).normal(size=(n, D))), True)
 
 
 def test_labels_are_drawn_as_often_as_they_are_probable():
@@ -36,9 +36,10 @@ def test_the_edges_of_luck_draw_clusters_that_are_possible():
     assert passes.draw(weights, luck).tolist() == [1, 2]
 
 
-def test_halves_are_drawn_by_the_odds_of_their_cluster():
+def test_halves_are_drawn_by_the_odds_of_their_cluster(monkeypatch):
     n = 4000
-    passes = Passes(torch.zeros((n, 1), dtype=torch.float64), True, block_rows=999)
+    passes = Passes(torch.zeros((n, 1), dtype=torch.float64), True)
+    monkeypatch.setattr("diarize.clustering.dpgmm.passes.PASS_VALUES", 999 * passes.features.size)
     labels = torch.arange(n) % 2
     odds = np.array([[0.5, 0.0, 0.0], [-2.0, 0.0, 0.0]])
     luck = torch.rand(n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
