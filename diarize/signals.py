@@ -10,11 +10,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 AGAIN = 0.01  # seconds after which a signal that was put off comes again
+ONE_WISH = 1.0  # seconds in which signals are one: `timeout` sends two
 
 
 @contextmanager
@@ -35,13 +37,29 @@ def raised() -> Iterator[None]:
 def terminate(number: int, frame: FrameType | None) -> None:
     """End, as an exception, so that temporary files are removed."""
     if not _put_off(number, frame):
+        _end_at_once_if_repeated()
         sys.exit(128 + number)
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """What Ctrl-C does."""
     if not _put_off(number, frame):
+        _end_at_once_if_repeated()
         signal.default_int_handler(number, frame)
+
+
+def _end_at_once_if_repeated() -> None:
+    """From now on, no signal raises in the midst of what the first one has left to do."""
+    asked = time.monotonic()
+
+    def again(number: int, _: FrameType | None) -> None:
+        if time.monotonic() - asked > ONE_WISH:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) in (interrupt, terminate):
+            signal.signal(number, again)
 
 
 def _put_off(number: int, frame: FrameType | None) -> bool:

@@ -35,6 +35,21 @@ finally:
     print("tidied")
 """
 
+AGAIN = """
+import os, sys, time
+from diarize.signals import raised
+
+with raised():
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+        time.sleep(9)
+    finally:
+        for _ in range(3):
+            time.sleep(float(sys.argv[2]))
+            os.kill(os.getpid(), int(sys.argv[1]))
+        print("tidied", flush=True)
+"""
+
 LATE = """
 import os, sys, weakref
 from diarize.signals import raised
@@ -63,3 +78,13 @@ def test_nothing_is_raised_while_the_interpreter_ends(number: int) -> None:
     done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert done.returncode == -number
     assert not done.stderr
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, -2)])
+def test_signals_that_follow_at_once_are_one(number: int, status: int) -> None:
+    run = [sys.executable, "-c", AGAIN, str(int(number))]
+    done = subprocess.run([*run, "0.01"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (status, "tidied\n")
+    assert done.stderr.count("Traceback") == (number == signal.SIGINT)  # of the first
+    later = subprocess.run([*run, "0.6"], capture_output=True, text=True, timeout=120)
+    assert (later.returncode, later.stdout) == (-number, "")

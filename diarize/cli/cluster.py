@@ -15,6 +15,7 @@ _OWN_OPTIONS = {
     "random_state": "--seed",
     "compose": "--compose",
     "scatter": "a FILE.npz that names its model",
+    "base": "GCR in Python",
 }
 
 
@@ -26,6 +27,8 @@ def cluster(
     out: str = option(..., "FILE.json", "Where the sets go; - is standard output."),
     backend: str = option("ckm", "NAME", "Clustering; see `diarize backends`."),
     num_speakers: int | None = count(None, "Number of speakers.", show_default="inferred"),
+    min_speakers: int | None = count(None, "Fewest of them.", show_default="1"),
+    max_speakers: int | None = count(None, "Most of them.", show_default="20"),
     max_set_size: int = option(2, "D", "Most speakers of one row; 1: no composition.", min=1),
     param: list[str] | None = option(
         None, "NAME=VALUE", "Option of the backend, of those in docs/backends.md; may repeat.", "-p"
@@ -53,12 +56,13 @@ def cluster(
 
     require_composition(compose)
     params = {**preset_params(context), **parse_options(backend, param or [], _OWN_OPTIONS)}
+    bounds = {"min_speakers": min_speakers, "max_speakers": max_speakers}
     estimator = clustering.make(
         backend,
         n_speakers=num_speakers,
         max_set_size=max_set_size,
         random_state=seed,
-        **params,
+        **params | {name: number for name, number in bounds.items() if number is not None},
     )
     true_sets = None if truth is None else read_sets(truth)
     if true_sets is None and estimator.needs_truth:
@@ -68,6 +72,8 @@ def cluster(
         read = {"the vectors": file, "the file of --truth": truth, "the preset": preset}
         for what, path in read.items():
             refuse_input(Path(out), [path] if path else [], "the sets", what)
+    if true_sets is not None and not estimator.needs_truth:
+        note(f"{truth}: not used, since backend {backend} takes no truth")
     content = read_embeddings(file)
     if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))

@@ -26,5 +26,5 @@ def embed(
     require_writable(out)
     stretches = read_stretches(listing)
     with progress() as hook:
-        vectors = embed_stretches(stretches, model, device, hook)
-    write_vectors(out, stretches, vectors, model)
+        heard, vectors = embed_stretches(stretches, model, device, hook)
+    write_vectors(out, heard, vectors, model)

@@ -26,7 +26,12 @@ def simulate(
         show_default="turns are drawn",
     ),
     conversations: int = count(1, "How many to make."),
-    speakers: str = option("2-5", "MIN-MAX", "Speakers of one conversation, or one number."),
+    speakers: str | None = option(
+        None,
+        "MIN-MAX",
+        "Speakers of one conversation, or one number.",
+        show_default="2-5, of fewer as many as there are",
+    ),
     seconds: float = option(
         60.0,
         "SECONDS",
@@ -80,9 +85,10 @@ def simulate(
     for name, value in (("--scene", scene), ("--rooms", rooms)):
         if value and not turns:
             raise InputError(f"{name} goes with --turns")
-    people = _range(speakers)
+    people = None if speakers is None else _range(speakers)
     require_folder(out)
     utterances = utterances_of(folders, split)
+    people = people or (2, min(5, max(2, len({one.speaker for one in utterances}))))
     noises = noises_of(noise or [])
     with progress() as hook:
         if turns:

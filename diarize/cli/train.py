@@ -71,7 +71,7 @@ def embedding(
     cooldown: int | None = _loop(
         "N", "Last steps, in which the rate falls.", "4000", "two thirds of all", min=0
     ),
-    rate: float | None = _loop("R", "Learning rate.", "0.0015", "0.001", min=0.0),
+    rate: float | None = _loop("R", "Learning rate.", "0.0015", "0.001", min=1e-9, max=1.0),
     every: int | None = _loop("N", "Steps between two checkpoints.", "1000", "50", min=1),
     workers: int = option(1, "N", "Processes that make mixtures.", min=0),
     until: int | None = UNTIL,
@@ -110,6 +110,8 @@ def embedding(
         }
         for name in (name for name, value in without.items() if value):
             raise InputError(f"{name} goes without --recordings")
+        if split and not speech:
+            raise InputError("--split is of --speech, and there is none")
         require_folder(out)
         fitting = FittingRecipe(
             recordings=recordings,
@@ -125,6 +127,8 @@ def embedding(
         return
     if not speech:
         raise InputError("Missing option '--speech', or '--recordings' to fit to one's own.")
+    if pool and not dev_split:
+        raise InputError("--pool goes with --dev-split")
     require_folder(out)
     recipe = Recipe(
         speech=speech,
@@ -140,7 +144,8 @@ def embedding(
     with progress() if is_first() else nullcontext() as hook:
         path = train_embedding(recipe, out, hook=hook, **how)
     if is_first():
-        note(f"weights in {path}")
+        over = until is None or until >= recipe.loop.steps
+        note(f"weights in {path}" + ("" if over else f", of step {until}: the training goes on"))
 
 
 def _told(fit: Fit | None, folder: Path) -> list[str]:
@@ -262,7 +267,7 @@ def composition(
     ),
     batches: int = count(300, "Batches of 144 windows that are made and embedded."),
     passes: int = count(5, "Passes over all of them."),
-    rate: float = option(1e-3, "R", "Learning rate at the beginning.", min=0.0),
+    rate: float = option(1e-3, "R", "Learning rate at the beginning.", min=1e-9, max=1.0),
     workers: int = option(1, "N", "Processes that make mixtures.", min=0),
     device: str = option("auto", "auto|cpu|cuda", "Where the network runs."),
     seed: int = option(0, "N", "Of all that is drawn.", min=0),

@@ -377,7 +377,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
     """A numpy Generator from None, a seed, a Generator or scikit-learn's RandomState."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except TypeError:
+        raise ValueError(
+            f"random_state must be a seed or a generator, got {random_state!r}"
+        ) from None
 
 
 def warn_not_converged(name: str, max_iter: int) -> None:

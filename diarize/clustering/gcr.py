@@ -78,8 +78,10 @@ class GCR(SampledClusterer):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self.order not in ORDERS:
+        if not isinstance(self.order, str) or self.order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
+        if not (self.base is None or hasattr(self.base, "get_params")):
+            raise ValueError(f"base must be an estimator of scikit-learn's kind, got {self.base!r}")
 
     def ask_for_more(self, n_rows: int, more: int) -> None:
         """Look for so many speakers more, as rows and base clusters allow."""

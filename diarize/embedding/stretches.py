@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +63,7 @@ def embed_stretches(
     model: str = DEFAULT_MODEL,
     device: str = "auto",
     hook: Hook | None = None,
-) -> Float32[np.ndarray, "n dim"]:
+) -> tuple[list[Stretch], Float32[np.ndarray, "n dim"]]:
     """Embed stretches; each file is read once.
 
     Args:
@@ -72,11 +72,15 @@ def embed_stretches(
         device: "auto", "cpu" or "cuda".
         hook: progress, in files.
 
+    Returns:
+        The stretches, which end where their file does at the latest, and their vectors.
+
     Raises:
         InputError: a file or model that cannot be used, or a stretch beyond a file's end.
     """
     network = load_encoder(model, pick_device(device))
     vectors = np.zeros((len(stretches), network.dim), np.float32)
+    heard = list(stretches)
     rows: dict[str, list[int]] = {}
     for row, stretch in enumerate(stretches):
         rows.setdefault(stretch.path, []).append(row)
@@ -92,9 +96,12 @@ def embed_stretches(
             begin = windows[late.argmax(), 0]
             raise InputError(f"{path}: ends at {length:.3f} s, before the stretch from {begin} s")
         vectors[own] = embed_windows(network, recording, windows)
+        for row, end in zip(own, windows[:, 1].tolist(), strict=True):
+            if stretches[row].end is not None:
+                heard[row] = replace(stretches[row], end=end)
         if hook:
             hook("embedding", done, len(rows))
-    return vectors
+    return heard, vectors
 
 
 def write_vectors(

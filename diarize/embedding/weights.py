@@ -16,6 +16,7 @@ from diarize.errors import InputError
 from diarize.storage.onnx_network import SUFFIX as ONNX
 from diarize.storage.weights import first_line, models_folder, read_weights, sealed
 
+TRAINED = "model.safetensors"  # in the folder of a training
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
 DEVICES = ("auto", "cpu", "cuda")
@@ -37,6 +38,8 @@ def find_model(name: str | Path) -> Path:
     path = Path(name)
     if path.is_file():
         return path
+    if (path / TRAINED).is_file():
+        raise InputError(f"{name}: is a folder; its weights are {path / TRAINED}")
     known = ", ".join(sorted(p.stem for p in models_folder().glob(f"*{SUFFIX}"))) or "none"
     raise InputError(f"{name}: no such model (shipped: {known}) and no such file")
 

@@ -48,6 +48,10 @@ def find_utterances(
         raise InputError(f"{root}: a split was named, but there is no {TABLE} to say what is in it")
     else:
         utterances = _from_folders(root)
+    if not utterances and split is None and audio_files(root):
+        raise InputError(
+            f"{root}: recordings must lie in a folder of each speaker's, or in {TABLE}"
+        )
     if not utterances:
         raise InputError(f"{root}: no utterances" + (f" in split {split}" if split else ""))
     return utterances

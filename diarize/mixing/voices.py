@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float32, Int16, Int64
@@ -69,11 +70,18 @@ class Voices:
 
     @classmethod
     def load(cls, folder: Path) -> Voices:
-        """Open what `save` wrote; the samples stay on disk until they are used."""
-        with np.load(folder / "voices.npz") as table:
-            known = {one.name for one in fields(cls)}  # before, there were more
-            rest = {name: table[name] for name in table.files if name in known}
-        return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
+        """Open what `save` wrote; the samples stay on disk until they are used.
+
+        Raises:
+            InputError: it is not there, or damaged.
+        """
+        try:
+            with np.load(folder / "voices.npz") as table:
+                known = {one.name for one in fields(cls)}  # before, there were more
+                rest = {name: table[name] for name in table.files if name in known}
+            return cls(samples=np.load(folder / "samples.npy", mmap_mode="r"), **rest)
+        except (OSError, EOFError, ValueError, TypeError, BadZipFile) as problem:
+            raise InputError(f"{folder}: no voices that can be used ({problem})") from None
 
     def stretch(self, voice: int) -> Float32[np.ndarray, "samples"]:
         """All of a voice's speech, from -1 to 1."""

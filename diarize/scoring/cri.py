@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -67,8 +67,9 @@ def _agreement(
 
 
 def _total(counts: Int64[np.ndarray, "*m"], pairs: Float64[np.ndarray, "*m"]) -> int:
-    """Sum of products, the factors being whole numbers."""
-    return int((counts * pairs.astype(np.int64)).sum())
+    """Sum of products, the factors being whole numbers; it is n^2 at most."""
+    whole: Any = np.int64 if int(counts.sum()) < 2**31 else object  # Python's have no end
+    return int((counts.astype(whole) * pairs.astype(np.int64).astype(whole)).sum())
 
 
 def _middles_before(time: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:

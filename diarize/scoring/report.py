@@ -15,6 +15,7 @@ from diarize.scoring.der import SpeakerTime, speaker_time
 from diarize.scoring.elements import TICKS_PER_SECOND, decompose
 from diarize.scoring.jer import jaccard_errors
 
+LONGEST_COLLAR = 1e9  # seconds, as of no recording
 _NAMED = 3  # recordings that a message names at most
 
 
@@ -81,7 +82,7 @@ def score_files(
         InputError: the collar is negative, there is no recording to score, or all hypotheses are
             of others.
     """
-    if not 0 <= collar < math.inf:
+    if not 0 <= collar <= LONGEST_COLLAR:
         raise InputError(f"the collar must be zero or more seconds, not {collar}")
     scored = [uri for uri in references if uem is None or uri in uem]
     if not scored:

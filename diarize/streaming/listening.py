@@ -231,6 +231,8 @@ def listen(
             session.follow(source, latency, interruption)
             if not (diarizer.seconds or interruption.number or session.failure):
                 raise InputError(f"{diarizer.uri}: no sound came")
+            if session.failure and not diarizer.seconds:
+                raise session.failure
             if out is not None or not session.unheard:
                 session.settle()
         except (KeyboardInterrupt, SystemExit):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import time
 import warnings
@@ -38,6 +39,7 @@ STREAM_PATH = "/stream"
 MOST_BYTES = 1 << 20  # of one message
 MOST_REASON = 123  # bytes of the reason of a close
 READING = 30.0  # seconds after which a client who does not read is given up
+LAST, AT_HAND = 5.0, 0.1  # seconds: to hear what had come by the end; in which it is there
 POLL = 3600.0  # seconds: nothing is due
 PASS_POLL = 0.5  # seconds after which is looked whether a pass over the past is done
 TRY_AGAIN_LATER, UNUSABLE, BROKEN = 1013, 1008, 1011  # codes of a close
@@ -159,7 +161,7 @@ class StreamServer:
         self._workers = ThreadPoolExecutor(os.cpu_count() or 1, "diarize-live")
         self._settling = ThreadPoolExecutor(self.limits.clients, "diarize-settling")
         self._page = PAGE.read_bytes()
-        self._over = asyncio.Event()
+        self._over, self._last = asyncio.Event(), math.inf
         self._accepted: WeakSet[ServerConnection] = WeakSet()
 
     async def listen(self, host: str, port: int) -> Server:
@@ -243,10 +245,13 @@ class StreamServer:
 
     def _begin(self, request: Any, uri: str) -> ClientStream:
         """Begin a stream as the address asks for it."""
-        asked = dict(parse_qsl(urlsplit(request.path).query))
+        pairs = parse_qsl(urlsplit(request.path).query, keep_blank_values=True)
+        asked = dict(pairs)
         numbers = {"rate": RATE, "channels": 1, "latency": self._latency}
         for name in asked.keys() - {"format", *numbers}:
             raise InputError(f"{name}: not one of format, {', '.join(numbers)}")
+        if len(asked) < len(pairs):
+            raise InputError(f"{', '.join(name for name, _ in pairs)}: one is given twice")
         for name in asked.keys() & numbers:
             try:
                 numbers[name] = float(asked[name])
@@ -278,14 +283,19 @@ class StreamServer:
         await _send(connection, [json.dumps({"note": "the stream is as long as it may be"})])
 
     async def _next(self, connection: ServerConnection, seconds: float) -> str | bytes | None:
-        """The next message; None: none came in time. That the server ends is an end, too."""
+        """The next message; None: none came in time. That the server ends is an end, too.
+
+        What had come by then is heard before that, `LAST` seconds long.
+        """
         message = asyncio.ensure_future(connection.recv())
         over = asyncio.ensure_future(self._over.wait())
         try:
             await asyncio.wait({message, over}, timeout=seconds, return_when="FIRST_COMPLETED")
-            if over.done():
-                return END
-            return message.result() if message.done() else None
+            if over.done() and not message.done():
+                await asyncio.wait({message}, timeout=AT_HAND)
+            if message.done() and time.monotonic() < self._last:
+                return message.result()
+            return END if over.done() else None
         finally:
             message.cancel()
             over.cancel()
@@ -300,6 +310,7 @@ class StreamServer:
     async def close(self, listening: Server) -> None:
         """End every stream as if its client had, and listen no more."""
         listening.close(close_connections=False)
+        self._last = time.monotonic() + LAST
         self._over.set()
         for connection in self._accepted:
             if connection.request is None:  # browsers connect ahead, and may ask for nothing

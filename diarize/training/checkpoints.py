@@ -45,9 +45,32 @@ def recipe_text(recipe: Any, **free: int) -> str:
 def has_begun(text: str, folder: Path) -> bool:
     """Whether a training by this recipe has begun in the folder; InputError: one by another has."""
     written = folder / "recipe.json"
-    if written.is_file() and written.read_text(encoding="utf-8") != text:
-        raise InputError(f"{folder}: holds a training by another recipe ({written.name})")
-    return written.is_file()
+    if not written.is_file():
+        return False
+    before = written.read_text(encoding="utf-8")
+    if before != text:
+        what = f"{written.name}{_difference(before, text)}"
+        raise InputError(f"{folder}: holds a training by another recipe ({what})")
+    return True
+
+
+def _difference(before: str, now: str) -> str:
+    """The first thing that two recipes do not have in common, in words; "" if they cannot tell."""
+    try:
+        old, new = _flat(json.loads(before)), _flat(json.loads(now))
+    except ValueError:
+        return ""
+    for name in old | new:
+        if old.get(name) != new.get(name):
+            return f": {name} is {old.get(name)} there, {new.get(name)} now"
+    return ""
+
+
+def _flat(recipe: Any, name: str = "") -> dict[str, Any]:
+    if not isinstance(recipe, dict):
+        return {name: recipe}
+    inner = [_flat(value, f"{name}.{key}" if name else str(key)) for key, value in recipe.items()]
+    return {key: value for one in inner for key, value in one.items()}
 
 
 def write_recipe(text: str, folder: Path) -> None:

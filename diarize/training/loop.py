@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -79,6 +81,18 @@ class Trainer(Learner):
         up = min(1.0, (step + 1) / max(1, config.warmup))
         down = min(1.0, (config.steps - step) / max(1, config.cooldown))
         return config.rate * up * max(0.0, down)
+
+    def compare_rates(self, before: Mapping[str, Any]) -> None:
+        """Warn where the rate has begun to fall as it would not now, or the other way round."""
+        steps, cooldown = int(before["steps"]), int(before["cooldown"])
+        now = self.config.steps, self.config.cooldown
+        if now != (steps, cooldown) and self.step > min(steps - cooldown, now[0] - now[1]):
+            warnings.warn(
+                f"{self.step} steps were taken of {steps} whose rate falls over the last "
+                f"{cooldown}: the weights will not be those of {now[0]} and {now[1]} from the "
+                "beginning",
+                stacklevel=2,
+            )
 
     def advance(self, batch: Batch) -> dict[str, float]:
         """Take one step with its windows; gives the parts of the loss.

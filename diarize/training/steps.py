@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from diarize.errors import InputError
 from diarize.progress import Hook
 from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
 from diarize.training.gradients import keeping
@@ -77,9 +78,13 @@ class Learner:
             model.load_state_dict(self.best.weights)
         return model
 
+    def compare_rates(self, before: Mapping[str, Any]) -> None:
+        """Warn where the steps so far, by what `config` was, had other rates than they would now."""
+
     def save(self, path: Path) -> None:
         """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""
         about = {"step": str(self.step), "config": json.dumps(asdict(self.model.config))}
+        about["loop"] = json.dumps(asdict(self.config))
         further = self.beside.state_dict()
         if self.best is not None:
             about["best"] = json.dumps({"step": self.best.step, self.figure: self.best.figure})
@@ -90,12 +95,17 @@ class Learner:
         """Go on from a checkpoint.
 
         Raises:
-            InputError: the file is damaged.
+            InputError: the file is damaged, or of another training.
         """
         tensors, about = read_checkpoint(path, self.device)
-        restore(tensors, self.model, self.optimiser)
-        self.beside.load_state_dict({name: tensors[name] for name in self.beside.state_dict()})
-        self.step = int(about["step"])
+        try:
+            restore(tensors, self.model, self.optimiser)
+            self.beside.load_state_dict({name: tensors[name] for name in self.beside.state_dict()})
+            self.step = int(about["step"])
+        except (RuntimeError, KeyError, ValueError):
+            raise InputError(f"{path}: no checkpoint of such a training") from None
+        if "loop" in about:
+            self.compare_rates(json.loads(about["loop"]))
         if "best" in about:
             best = json.loads(about["best"])
             weights = {name: value.cpu() for name, value in under(BEST, tensors).items()}

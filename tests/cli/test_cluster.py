@@ -201,3 +201,28 @@ def test_many_rows_through_a_sample(cli: Cli, tmp_path: Path) -> None:
     assert captured.status == 0
     assert "clustered 60 of 1500 rows; the others went to the nearest set" in captured.err
     assert json.loads(captured.out)["sets"] == [[i // 500] for i in range(1500)]
+
+
+def test_the_number_is_bounded(cli: Cli, vectors: str) -> None:
+    command = ["cluster", vectors, "--backend", "ac", "--max-set-size", "1", "--out", "-"]
+    for bound, found in (("--min-speakers", 3), ("--max-speakers", 1)):
+        assert json.loads(cli(*command, bound, found).out)["n_speakers"] == found
+
+
+def test_what_only_python_can_give(cli: Cli, vectors: str) -> None:
+    command = ["cluster", vectors, "--backend", "gcr", "--compose", "mean", "--out", "-"]
+    refused = cli(*command, "-p", "base=foo")
+    assert (refused.status, refused.err) == (2, "diarize: error: -p base: use GCR in Python\n")
+    assert "base," not in cli(*command, "-p", "foo=1").err
+
+
+def test_truth_that_nobody_needs(cli: Cli, vectors: str, tmp_path: Path) -> None:
+    truth = tmp_path / "truth.json"
+    truth.write_text(json.dumps({"sets": SETS}))
+    command = ["cluster", vectors, "--backend", "gcr", "--compose", "mean", "--out", "-"]
+    assert "truth.json: not used" in cli(*command, "--truth", truth).err
+
+
+def test_numbers_of_any_size(cli: Cli, vectors: str) -> None:
+    command = ["cluster", vectors, "--backend", "cap", "--compose", "mean", "--out", "-"]
+    assert cli(*command, "-p", f"set_penalty={10**30}").status == 0

@@ -53,7 +53,9 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
         "mean as g 0.250\n"
         "  best so far, and kept: step 500\n"
     )
-    assert result.err == f"diarize: note: weights in {tmp_path / 'o' / 'model.safetensors'}\n"
+    weights = tmp_path / "o" / "model.safetensors"
+    told = f"diarize: note: weights in {weights}, of step 5: the training goes on\n"
+    assert result.err == told
     (asked,) = calls
     assert asked["recipe"] == Recipe(
         speech=[Path("s")], split="train", unlabelled=Path("u"), noise=[Path("n")],

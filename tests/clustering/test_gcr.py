@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -283,3 +284,15 @@ def test_more_speakers_than_usual_are_found_where_so_many_may_be(name):
     rows += 0.1 * generator.normal(size=rows.shape)
     model = make(name, max_set_size=1, max_speakers=50, random_state=0)
     assert model.fit(rows).n_speakers_ == 34
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"base": "ward"}, "base must be an estimator"),
+        ({"random_state": 1.5}, "random_state must be a seed or a generator, got 1.5"),
+    ],
+)
+def test_options_of_another_kind(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        GCR(max_set_size=1, **options).fit(np.eye(3))

@@ -56,7 +56,7 @@ def test_rows_are_those_of_windows_of_each_file(
         Stretch(str(tone), 0.0, 1e9),
     ]  # fmt: skip
     told = []
-    vectors = embed_stretches(
+    heard, vectors = embed_stretches(
         stretches, str(tiny_weights), "cpu", lambda *progress: told.append(progress)
     )
     model = load_model(tiny_weights)
@@ -64,6 +64,9 @@ def test_rows_are_those_of_windows_of_each_file(
     of_tone = embed_windows(model, open_recording(tone), np.array([[0.0, 1.0]]))
     np.testing.assert_allclose(vectors[[0, 2]], of_talk, atol=1e-6)
     np.testing.assert_allclose(vectors[[1, 3]], np.repeat(of_tone, 2, axis=0), atol=1e-6)
+    assert [(one.start, one.end) for one in heard] == [
+        (6.5, 8.5), (0.0, None), (1.0, 2.0), (0.0, 1.0)
+    ]  # fmt: skip
     assert told == [("embedding", 1, 2), ("embedding", 2, 2)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyannote.core import Segment, Timeline
 
 from diarize.scoring import adjusted_rand_index, compositional_rand_index
-from diarize.scoring.cri import Agreement, frame_agreement
+from diarize.scoring.cri import Agreement, _agreement, frame_agreement
 from diarize.scoring.elements import decompose
 from diarize.sets import SpeakerSets
 
@@ -128,3 +128,10 @@ def test_frames_are_judged_by_their_middle(
     uem = Timeline([Segment(start / 1000, end / 1000)])
     elements = decompose(annotation(reference, 1000), annotation(hypothesis, 1000), uem)
     assert frame_agreement(elements) == double_loop(inferred, truth)
+
+
+def test_times_of_years_do_not_overflow() -> None:
+    truth, found = SpeakerSets([[True]]), SpeakerSets([[True], [False]])
+    for n in (10**4, 10**10):  # rows of each kind
+        agreement = _agreement(found, truth, np.array([[n], [n]]))
+        assert agreement.agreeing / agreement.pairs == pytest.approx(0.75, abs=1e-4)

@@ -115,6 +115,18 @@ def test_the_end_of_the_server_is_an_end(run: Callable[..., Running], pcm: bytes
     assert "map" in lines[-1]
 
 
+def test_what_had_come_by_the_end_of_the_server_is_heard(
+    run: Callable[..., Running], pcm: bytes
+) -> None:
+    running = run()
+    with running.client() as client:
+        client.recv()
+        feed(client, pcm)
+        threading.Thread(target=running.end).start()
+        lines = rest(client)
+    assert max(line.get("end", 0.0) for line in lines) > len(pcm) / 2 / RATE - 2
+
+
 def test_a_stream_that_stalls_is_caught_up_with(run: Callable[..., Running], pcm: bytes) -> None:
     with run().client() as client:
         client.recv()

@@ -101,13 +101,18 @@ def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None
     # A longer training of the same recipe may go on; another one may not.
     longer = dataclasses.replace(recipe.loop, steps=5, every=1)
     reports = []
-    train(
-        dataclasses.replace(recipe, loop=longer),
-        tmp_path / "parts",
-        report=lambda step, *_: reports.append(step),
-    )
+    with pytest.warns(
+        UserWarning, match="4 steps were taken of 4 whose rate falls over the last 2"
+    ):
+        train(
+            dataclasses.replace(recipe, loop=longer),
+            tmp_path / "parts",
+            report=lambda step, *_: reports.append(step),
+        )
     assert reports == [5]
-    with pytest.raises(InputError, match=r"parts: holds a training by another recipe"):
+    with pytest.raises(
+        InputError, match=r"parts: holds a training by another recipe .*: seed is 0 there, 1 now"
+    ):
         train(dataclasses.replace(recipe, seed=1), tmp_path / "parts")
 
 
@@ -237,3 +242,13 @@ def test_unlabelled_files_of_one_name_are_two_voices(recipe: Recipe, tmp_path: P
     assert set(voices.speakers[voices.corpora == "unlabelled"]) == {
         "unlabelled/02", "unlabelled/book0/01.x", "unlabelled/book1/01.x",
     }  # fmt: skip
+
+
+def test_a_folder_that_is_damaged(recipe: Recipe, tmp_path: Path) -> None:
+    train(recipe, tmp_path, until=2)
+    (tmp_path / "model.safetensors").replace(tmp_path / "checkpoint.safetensors")
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors: no checkpoint of such"):
+        train(recipe, tmp_path)
+    (tmp_path / "voices" / "voices.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="voices: no voices that can be used"):
+        train(recipe, tmp_path)

@@ -187,7 +187,7 @@ class CAP(SampledClusterer):
             ids=ids.astype(np.int64),
             sets=SpeakerSets(sets),
             centers=compose_sets(self.compose, vectors, sets),
-            offsets=self.set_penalty * (sets.sum(axis=1) - 1.0),
+            offsets=float(self.set_penalty) * (sets.sum(axis=1) - 1.0),
             centroids=vectors,
         )
 
@@ -247,6 +247,6 @@ class CAP(SampledClusterer):
         centroids = centroids[np.argsort(fit.sets[alone].argmax(axis=1))]
         centers = compose_sets(self.compose, centroids, fit.sets)
         distances = ((rows[times] - centers[ids]) ** 2).sum(axis=1)
-        distances += self.set_penalty * (fit.sets.sum(axis=1)[ids] - 1)
+        distances += float(self.set_penalty) * (fit.sets.sum(axis=1)[ids] - 1)
         sizes = np.bincount(ids, minlength=len(fit.sets)).astype(np.float64)
         return float(distances.sum()), sizes
