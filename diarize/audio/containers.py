@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,11 @@ class ContainerDecoder:
                 raise InputError(f"{source.label}: is damaged or cut off") from error
             if frame is None:
                 raise InputError(f"{source.label}: holds no samples")
+            if (n_tracks := len(container.streams.audio)) > 1:
+                warnings.warn(
+                    f"{source.label}: has {n_tracks} sound tracks, of which the first is heard",
+                    stacklevel=2,
+                )
             # A decoder knows these better than a header: AAC may double the rate it announces.
             self.sample_rate: int = frame.sample_rate
             self.n_channels: int = len(frame.layout.channels)

@@ -16,6 +16,7 @@ from jaxtyping import Float32
 from diarize.audio.clipping import unclipped
 from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder
 from diarize.audio.inputs import BinaryFile, make_input
+from diarize.audio.offset import without_offset
 from diarize.audio.opening import open_decoder
 from diarize.errors import InputError
 
@@ -126,7 +127,7 @@ class Recording:
         stop = None
         if self._last is not None:
             stop = (-(-self._last // SAMPLE_RATE) + _MARGIN) * self.sample_rate
-        mixed = self._mixed(second * self.sample_rate, stop)
+        mixed = without_offset(self._mixed(second * self.sample_rate, stop), self.sample_rate)
         position = second * SAMPLE_RATE
         for piece in _resampled(mixed, self.sample_rate):
             begin = max(0, self._first - position)

@@ -28,6 +28,7 @@ _WIDTHS = {
     "PCM_S8": 1, "PCM_U8": 1, "PCM_16": 2, "PCM_24": 3, "PCM_32": 4,
     "FLOAT": 4, "DOUBLE": 8, "ULAW": 1, "ALAW": 1,
 }  # fmt: skip
+HELD_BACK = 2  # MPEG frames at the end that a decoder does not give
 _UNKNOWN = 1 << 62  # libsndfile's count of frames where a header gives none is above
 
 
@@ -144,7 +145,8 @@ class SoundFileDecoder:
         announced = (mpeg.announced or 0) * per_frame
         lost = mpeg.gap_bytes * found / max(1, sum(length for _, length in mpeg.spans))
         if max(announced - found, lost) > MAX_MISSING:
-            up_to = found if mpeg.gap is None else mpeg.gap
+            # Decoders hold back what the next frames would complete.
+            up_to = max(0.0, (found if mpeg.gap is None else mpeg.gap) - HELD_BACK * per_frame)
             total = max(announced, found + lost)
             self.n_frames = round(total * self.sample_rate)
             self.damage = damaged(self._source.label, up_to, total)

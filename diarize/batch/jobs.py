@@ -102,7 +102,7 @@ def _each(arguments: Sequence[str], expand: Callable[[str], Iterator[Job]]) -> l
             if len(arguments) == 1:
                 raise
             jobs.append(Job(argument, problem=str(problem)))
-    return jobs
+    return list(dict.fromkeys(jobs))  # what is named twice is heard once
 
 
 def require_distinct(jobs: Iterable[Job], why: str, *, by_place: bool = False) -> None:

@@ -113,6 +113,10 @@ class Targets:
         """The web page of a recording, whose name may have sub-folders before it; None: none."""
         return self.page if self.pages is None else self.pages / f"{name}.html"
 
+    def home(self, name: str) -> Path | None:
+        """The folder of a recording's results; None: they are printed."""
+        return None if self.printed else (self.file or (self.folder or Path()) / name).parent
+
     def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
         """Write one result in all formats, unless it is for standard output.
 

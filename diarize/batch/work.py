@@ -192,6 +192,7 @@ class Work:
             media=source if source.is_file() else None,
             number=found.number,
             several=None if found.several is None else found.several.tolist(),
+            home=targets.home(result.job.beside(recording.uri)),
         )
         texts = {
             name: FORMATS[name].write(found.annotation, self.options, found.confidence, beside)
@@ -220,24 +221,26 @@ class Work:
     def options(self) -> dict[str, Any]:
         """What results tell of how they were found."""
         diarizer = self.diarizer
+        exclusive = {"exclusive": True} if self.exclusive else {}
         if self.channels == "per-speaker":
-            return {"channels": self.channels}
+            return {"channels": self.channels, **self._given(), **exclusive}
         return {
             "backend": diarizer.backend,
             "model": str(diarizer.model),
             "seed": diarizer.seed,
             "max_set_size": diarizer.max_set_size,
-            **{name: value for name, value in self._asked().items() if value is not None},
+            **self._given(),
+            **exclusive,
             **diarizer.params,
         }
 
-    def _asked(self) -> dict[str, Any]:
-        """What was asked for of each recording; None: nothing was."""
+    def _given(self) -> dict[str, Any]:
+        """What was asked for of each recording."""
         from diarize.timeline import TimelineOptions
 
         diarizer, plain = self.diarizer, vars(TimelineOptions())
         turns = {k: v for k, v in vars(diarizer.timeline).items() if v != plain[k]}
-        return {
+        asked = {
             "n_speakers": diarizer.n_speakers,
             "min_speakers": diarizer.min_speakers,
             "max_speakers": diarizer.max_speakers,
@@ -245,6 +248,7 @@ class Work:
             "end": self.end,
             **turns,
         }
+        return {name: value for name, value in asked.items() if value is not None}
 
     def fingerprint(self, job: Job, input_sha256: str) -> Fingerprint:
         """Name all that the results of an input depend on."""

@@ -68,7 +68,8 @@ def convert(
     if not found:
         raise InputError(f"{source}: speaks of no recording")
     if len(found) > 1 and not folder and not written.holds_several:
-        raise InputError(f"{source}: speaks of {len(found)} recordings: {target} must be a folder")
+        place = f"{target} must be a folder" if target != "-" else f"{name} needs a folder, not -"
+        raise InputError(f"{source}: speaks of {len(found)} recordings: {place}")
     texts = {}
     for uri, turns in found.items():
         annotation, confidence = annotated(without_overlap(turns) if exclusive else turns, uri)

@@ -75,7 +75,8 @@ def label(
     except InputError as problem:
         raise InputError(f"{turns}: {problem}") from None
     if far := _n_far(said, spoken):
-        note(f"{turns}: {far} lines lie more than {FAR:g} s before or after all turns")
+        n_lines = "1 line lies" if far == 1 else f"{far} lines lie"
+        note(f"{transcript}: {n_lines} more than {FAR:g} s before or after all turns of {turns}")
     put(transcripts_text(found, name), out)
 
 

@@ -45,6 +45,8 @@ def report(
     own = turns_of(found, recording.uri)
     if own is None:
         raise InputError(f"{turns}: no turns of {recording.uri}")
+    if recording.uri not in found and audio != "-":
+        note(f"{turns}: speaks of {next(iter(found))} alone, which is taken for {recording.uri}")
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio], note).of(recording.uri)
     known = turns_of(read_beside(turns), recording.uri) if format_ == "json" else None

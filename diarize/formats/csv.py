@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from pyannote.core import Annotation
 
@@ -72,7 +73,9 @@ def read_csv(source: Source, *, delimiter: str = ",") -> dict[str, list[Turn]]:
     return found or {stem_of(name): []}
 
 
-def _turn(fields: Mapping[str, str | None]) -> tuple[str, Turn]:
+def _turn(fields: Mapping[Any, Any]) -> tuple[str, Turn]:
+    if None in fields:  # what is beyond the columns, as decimal commas make it
+        raise ValueError("more fields than columns")
     empty = next((column for column in _NEEDED if fields[column] is None), None)
     if empty is not None:
         raise ValueError(f"no {empty}: too few fields")

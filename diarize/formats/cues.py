@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diarize.errors import InputError
@@ -95,6 +96,16 @@ def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str | None
     if whole > MAX_SECONDS:
         raise ValueError(f"{whole} seconds are beyond all reason")
     return whole + int((fraction or "0").ljust(3, "0")) / 1000
+
+
+def warn_of_unnamed(name: str, cues: Sequence[Cue], named: Collection[tuple[float, float]]) -> None:
+    """Say how many cues name nobody, and so are left out."""
+    n_unnamed = sum((cue.start, cue.end) not in named for cue in cues)
+    if n_unnamed:
+        warnings.warn(
+            f"{name}: {n_unnamed} of {len(cues)} subtitles do not say who speaks, and are left out",
+            stacklevel=2,
+        )
 
 
 def clock(seconds: float, mark: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from pyannote.core import Annotation
@@ -18,12 +20,12 @@ _TYPE = "default-lt"  # the linguistic type that ELAN gives a new file
 _DATE = "1970-01-01T00:00:00+00:00"
 
 
-def eaf_text(annotation: Annotation, media: Path | None = None) -> str:
+def eaf_text(annotation: Annotation, media: Path | None = None, home: Path | None = None) -> str:
     """A tier for each speaker, by first appearance, and in it an annotation for each turn.
 
     The tier is called by the speaker, and so is the value of its annotations; turns in which a
-    speaker overlaps himself become one. The recording is linked; where no file of it is known, ELAN
-    asks for one, as it does where the file has moved and does not lie beside the EAF.
+    speaker overlaps himself become one. The recording is linked, from the folder `home` (None: the
+    recording's own) and by its whole path; where no file of it is known, ELAN asks for one.
     """
     root = ElementTree.Element(
         "ANNOTATION_DOCUMENT",
@@ -38,12 +40,15 @@ def eaf_text(annotation: Annotation, media: Path | None = None) -> str:
     )
     header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     if media is not None:
+        media = Path(os.path.normpath(media.absolute()))
+        way = os.path.relpath(media.parent, media.parent if home is None else home.absolute())
+        relative = "./" if way == "." else f"./{quote(Path(way).as_posix())}/"
         ElementTree.SubElement(
             header,
             "MEDIA_DESCRIPTOR",
-            MEDIA_URL=media.absolute().as_uri(),
+            MEDIA_URL=media.as_uri(),
             MIME_TYPE="audio/x-wav" if media.suffix.lower() == ".wav" else "audio/*",
-            RELATIVE_MEDIA_URL="./" + media.absolute().as_uri().rpartition("/")[2],
+            RELATIVE_MEDIA_URL=relative + media.as_uri().rpartition("/")[2],
         )
     order = ElementTree.SubElement(root, "TIME_ORDER")
     number = 0

@@ -132,7 +132,9 @@ def rttm_text(annotation: Annotation) -> str:
 
 
 def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    """The turns of every recording in an RTTM file, or in all ``*.rttm`` files below a folder.
+    """The turns of every recording in a file, or in all ``*.rttm`` files below a folder.
+
+    A file is RTTM, or what its ending says.
 
     They come by uri; recordings of one uri in different sub-folders, as `diarize run` makes them,
     by sub-folder and uri (``monday/talk``). A file without any line stands for one recording
@@ -161,5 +163,11 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
+    from diarize.formats.table import format_of, read_turns
+    from diarize.formats.turns import annotated
+
     stem = stem_of(name_of_source(path))
+    kind = format_of(path)
+    if kind is not None and kind != "rttm":
+        return {uri: annotated(turns, uri)[0] for uri, turns in read_turns(path, kind).items()}
     return read_rttm(path) or {stem: Annotation(uri=stem)}

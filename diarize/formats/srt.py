@@ -9,7 +9,7 @@ from dataclasses import replace
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.cues import Cue, clock, parse_blocks, shown_lines
+from diarize.formats.cues import Cue, clock, parse_blocks, shown_lines, warn_of_unnamed
 from diarize.formats.lines import Source, one_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
@@ -63,6 +63,7 @@ def read_srt(source: Source) -> dict[str, list[Turn]]:
     ]
     if cues and not turns:
         raise InputError(f"{name}: no subtitle begins with its speaker, as in '[NAME]: text'")
+    warn_of_unnamed(name, cues, {(turn.start, turn.end) for turn in turns})
     return {stem_of(name): turns}
 
 

@@ -66,7 +66,7 @@ def _textgrid(annotation: Annotation, _: object, __: object, beside: Beside = _N
 
 
 def _eaf(annotation: Annotation, _: object, __: object, beside: Beside = _NOTHING) -> str:
-    return eaf_text(annotation, beside.media)
+    return eaf_text(annotation, beside.media, beside.home)
 
 
 def _read_rttm(source: Source) -> dict[str, list[Turn]]:

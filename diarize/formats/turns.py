@@ -40,6 +40,7 @@ class Beside:
         notes: what a person should know of how the turns were found.
         end: seconds at which the recording ends; None: not known.
         media: its file; None: there is none, or it is not known.
+        home: the folder that the turns are written into; None: not known.
         number: how probable each number of speakers is; None: nobody says.
         several: begin and end, seconds, of where several were heard at once, be it known who or
             not; None: nobody listened for that.
@@ -48,6 +49,7 @@ class Beside:
     notes: tuple[str, ...] = ()
     end: float | None = None
     media: Path | None = None
+    home: Path | None = None
     number: Mapping[int, float] | None = None
     several: Sequence[Sequence[float]] | None = None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.cues import Cue, clock, parse_cues, shown_lines
+from diarize.formats.cues import Cue, clock, parse_cues, shown_lines, warn_of_unnamed
 from diarize.formats.lines import Source, one_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
@@ -78,6 +78,7 @@ def read_vtt(source: Source) -> dict[str, list[Turn]]:
     ]
     if cues and not turns:
         raise InputError(f"{name}: no cue says who speaks, as in '<v NAME>text'")
+    warn_of_unnamed(name, cues, {(turn.start, turn.end) for turn in turns})
     return {stem_of(name): turns}
 
 

@@ -79,7 +79,7 @@ class Learner:
         return model
 
     def compare_rates(self, before: Mapping[str, Any]) -> None:
-        """Warn where the steps so far, by what `config` was, had other rates than they would now."""
+        """Warn where steps so far, by what `config` was, had other rates than they would now."""
 
     def save(self, path: Path) -> None:
         """Write a checkpoint: weights, optimiser, step, the best weights. No pickle."""

@@ -167,3 +167,17 @@ def test_tags_of_any_encoding_are_asked_for_where_pyav_has_the_option(
     monkeypatch.setattr(av, "__version__", version)
     asked = runpy.run_path(str(repo_root / "diarize" / "audio" / "containers.py"))["_TAGS"]
     assert asked == ({"metadata_errors": "replace"} if version < "19" else {})
+
+
+def test_further_tracks_are_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "film.mkv"
+    with av.open(str(path), "w") as container:
+        streams = [container.add_stream("flac", rate=RATE) for _ in range(2)]
+        for stream in streams:
+            stream.layout = "mono"
+        for stream in streams:
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 4800), np.int16), "s16", "mono")
+            frame.sample_rate, frame.pts = RATE, 0
+            container.mux([*stream.encode(frame), *stream.encode(None)])
+    with pytest.warns(UserWarning, match="film.mkv: has 2 sound tracks, of which the first"):
+        open_recording(path)

@@ -166,3 +166,10 @@ def test_processes_need_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"pipe: with -j or --dask all inputs must be files"):
         require_files([Job(str(tmp_path / "pipe"))])
     require_files([Job(str(tmp_path)), Job("missing.wav")])
+
+
+def test_what_is_named_twice_is_heard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.wav", "b.wav"):
+        Path(name).touch()
+    assert [job.source for job in find_jobs(["*.wav", "a.wav"])] == ["a.wav", "b.wav"]

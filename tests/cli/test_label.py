@@ -111,7 +111,10 @@ def test_turns_of_another_time_are_told(cli: Cli, turns: Path, tmp_path: Path) -
     (tmp_path / "a.srt").write_text(
         SRT.replace("00:00:02", "00:10:02").replace("00:00:03", "00:10:03")
     )
-    assert "1 lines lie more than 10 s" in cli("label", tmp_path / "a.srt", "--turns", turns).err
+    assert (
+        "a.srt: 1 line lies more than 10 s"
+        in cli("label", tmp_path / "a.srt", "--turns", turns).err
+    )
 
 
 def test_what_is_refused(cli: Cli, turns: Path, tmp_path: Path) -> None:

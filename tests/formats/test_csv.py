@@ -71,3 +71,8 @@ def test_what_is_wrong_is_refused_with_its_place(text: str, reason: str) -> None
     with pytest.raises(InputError) as caught:
         read_csv(io.StringIO(text))
     assert str(caught.value).startswith(f"input, {reason}")
+
+
+def test_decimal_commas_are_not_misread() -> None:
+    with pytest.raises(InputError, match="line 2: more fields than columns"):
+        read_csv(io.StringIO("uri,start,end,speaker\na,0,5,1,2,anna\n"))

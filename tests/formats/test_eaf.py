@@ -106,3 +106,10 @@ def test_people_can_read_it() -> None:
 def test_what_is_wrong_is_refused(old: str, new: str, reason: str) -> None:
     with pytest.raises(InputError, match=f"^input: {reason}"):
         read_eaf(io.StringIO(eaf_text(conversation()).replace(old, new)))
+
+
+def test_the_link_begins_where_the_file_lies(tmp_path: Path) -> None:
+    media, home = tmp_path / "in" / ".." / "ä talks" / "a.wav", tmp_path / "out" / "eaf"
+    text = eaf_text(conversation(), media, home)
+    assert 'RELATIVE_MEDIA_URL="./../../%C3%A4%20talks/a.wav"' in text
+    assert f'MEDIA_URL="{(tmp_path / "ä talks" / "a.wav").as_uri()}"' in text

@@ -182,3 +182,13 @@ def test_pyannote_reads_it(tmp_path: Path) -> None:
 def test_what_standard_input_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert list(load_annotations("-")) == ["stdin"]
+
+
+def test_a_file_of_another_format_is_read_as_its_ending_says(tmp_path: Path) -> None:
+    path = tmp_path / "talk.csv"
+    path.write_text("uri,start,end,speaker\ntalk,0.5,2,ann\n")
+    ((uri, annotation),) = load_annotations(path).items()
+    assert uri == "talk"
+    assert [(s.start, s.end, who) for s, _, who in annotation.itertracks(yield_label=True)] == [
+        (0.5, 2.0, "ann")
+    ]
