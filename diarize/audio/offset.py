@@ -9,7 +9,7 @@ from jaxtyping import Float32
 
 PROBE = 5.0  # seconds of which the mean is taken
 SHORTEST = 1.0  # seconds whose mean says something
-LEAST, SHARE = 0.002, 0.1  # of full scale, and of what the sound is beside it: less is left
+LEAST, SHARE = 0.002, 0.5  # of full scale, and of what the sound is beside it: less hardly matters
 
 
 def without_offset(

@@ -20,8 +20,10 @@ _COLUMNS = (
 
 
 def score(
-    ref: Path = argument(..., "REF", "True turns: an RTTM file or a folder of them."),
-    hyp: Path = argument(..., "HYP", "Turns to score: an RTTM file or a folder."),
+    ref: Path = argument(
+        ..., "REF", "True turns: RTTM, or another format that its ending says; or a folder of RTTM."
+    ),
+    hyp: Path = argument(..., "HYP", "Turns to score, likewise."),
     uem: Path | None = option(
         None, "FILE", "UEM file of the regions to score.", show_default="all time"
     ),
