@@ -37,6 +37,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float, Float64
 
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.known import known_of
 from diarize.repetition import effective_rows
 from diarize.scatter import Scatter
@@ -94,7 +95,8 @@ class Criterion:
         """For these rows, and what is known of them."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
         known = known_of(rows, scatter)
-        dimension = min(float(rows.shape[1]), DIMENSION if known is None else known.dimension)
+        p = max(1, rows.shape[1] - lie_on_sphere(rows))  # unit vectors have one less
+        dimension = min(float(p), DIMENSION if known is None else known.dimension)
         return cls(len(rows), dimension, FLOOR * energy, known, penalty, rows)
 
     def of_sample(self, size: int) -> Criterion:

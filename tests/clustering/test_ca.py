@@ -147,3 +147,11 @@ def test_steps_settle_and_lose_no_cluster(make_world):
     rows = np.array([[0.0], [0.1], [0.2], [0.15]])
     alone, _ = combine(rows, np.array([0, 0, 0, 1]), 0.0, 10)
     assert set(alone.tolist()) == {0, 1}
+
+
+def test_compact_clusters_on_a_sphere_stay_whole() -> None:
+    rng = np.random.default_rng(0)
+    rows = 6 * rng.normal(size=(6, 16))[np.arange(6000) % 6] + rng.normal(size=(6000, 16))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for seed in (0, 2):  # of the sample
+        assert make("ca", max_set_size=1, random_state=seed).fit(rows).n_speakers_ == 6

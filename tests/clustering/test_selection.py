@@ -55,6 +55,8 @@ def test_what_is_known_of_the_rows():
     rows = np.eye(400)[:30]
     assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, FLOOR, None, 1.0)
     assert Criterion.of(2 * rows[:, :3] + 1, 1.0).dimension == 3
+    assert Criterion.of(np.eye(3), 1.0).dimension == 2  # on the sphere
+    assert Criterion.of(np.ones((3, 1)), 1.0).dimension == 1
     known = Scatter(0.2, 31.0)
     assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0)
     assert Criterion.of(rows, 1.0, known).effective_rows == 30
