@@ -9,6 +9,7 @@ from jaxtyping import Float32
 
 PROBE = 5.0  # seconds of which the mean is taken
 SHORTEST = 1.0  # seconds whose mean says something
+DRIFT = 0.05  # share of the mean by which those of the two halves differ at most
 LEAST, SHARE = 0.002, 0.5  # of full scale, and of what the sound is beside it: less hardly matters
 
 
@@ -21,11 +22,18 @@ def without_offset(
         begun.append(piece)
         if sum(map(len, begun)) >= PROBE * rate:
             break
-    size = sum(map(len, begun))
-    offset = sum(float(piece.sum(dtype=np.float64)) for piece in begun) / max(1, size)
-    power = sum(float(piece @ piece) for piece in begun) / max(1, size)
-    spread = max(0.0, power - offset**2) ** 0.5
-    constant = size >= SHORTEST * rate and abs(offset) > max(LEAST, SHARE * spread)
+    offset = np.float32(offset_of(np.concatenate(begun), rate) if begun else 0.0)
     for part in (begun, pieces):
         for piece in part:
-            yield piece - np.float32(offset) if constant else piece
+            yield piece - offset if offset else piece
+
+
+def offset_of(sound: Float32[np.ndarray, "n"], rate: int) -> float:
+    """The constant in a stretch of sound; 0: there is none that matters."""
+    if len(sound) < SHORTEST * rate:
+        return 0.0
+    first, second = (float(half.mean(dtype=np.float64)) for half in np.array_split(sound, 2))
+    offset = (first + second) / 2
+    spread = max(0.0, float(sound @ sound) / len(sound) - offset**2) ** 0.5
+    steady = abs(first - second) <= DRIFT * abs(offset)
+    return offset if steady and abs(offset) > max(LEAST, SHARE * spread) else 0.0

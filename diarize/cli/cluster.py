@@ -15,7 +15,6 @@ _OWN_OPTIONS = {
     "random_state": "--seed",
     "compose": "--compose",
     "scatter": "a FILE.npz that names its model",
-    "base": "GCR in Python",
 }
 
 

@@ -86,7 +86,6 @@ OWN_OPTIONS = {
     "random_state": "--seed",
     "compose": "--model",
     "scatter": "--model",
-    "base": "GCR in Python",
 }
 """What has an option of its own in `run` and `stream`, by the name that a backend knows it by."""
 

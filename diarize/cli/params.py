@@ -8,6 +8,9 @@ from diarize.errors import InputError
 
 Value = int | float | bool | str | None
 
+IN_PYTHON = {"base": "GCR in Python"}
+"""Options whose values cannot be typed."""
+
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
@@ -34,7 +37,7 @@ def parse_options(
     from diarize import clustering
 
     params = parse_params(pairs, elsewhere)
-    clustering.require_options(backend, params, elsewhere, "-p takes")
+    clustering.require_options(backend, params, {**elsewhere, **IN_PYTHON}, "-p takes")
     return params
 
 
@@ -64,8 +67,8 @@ def _named_texts(pairs: Iterable[str], elsewhere: Mapping[str, str]) -> Iterator
         name = name.strip().replace("-", "_")
         if not equals or not name:
             raise InputError(f"-p {pair!r}: NAME=VALUE expected")
-        if name in elsewhere:
-            raise InputError(f"-p {name}: use {elsewhere[name]}")
+        if (instead := elsewhere.get(name) or IN_PYTHON.get(name)) is not None:
+            raise InputError(f"-p {name}: use {instead}")
         if name in names:
             raise InputError(f"-p {name}: given twice")
         names.add(name)

@@ -35,3 +35,5 @@ def test_other_sound_is_left_as_it_is() -> None:
     np.testing.assert_array_equal(
         read(np.full(500, 0.2, np.float32)), np.full(500, 0.2, np.float32)
     )
+    ramp = np.linspace(-1, 1, 30 * RATE, dtype=np.float32)
+    np.testing.assert_array_equal(read(ramp), ramp)

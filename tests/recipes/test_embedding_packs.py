@@ -106,5 +106,6 @@ def test_a_channel_is_learned_on_from_the_step_of_the_checkpoint(
     monkeypatch.setattr(channels, "Episodes", lambda *told: asked.append(told))
     options = ["channels.py", "pack", "--model", model, "--out", out, "--seed", 3]
     monkeypatch.setattr("sys.argv", [str(option) for option in options])
-    channels.main()
+    with pytest.warns(UserWarning, match="250 steps were taken of 1000"):  # 3000 are asked for
+        channels.main()
     assert [told[3:] for told in asked] == [(3, False, 250)]
