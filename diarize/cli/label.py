@@ -48,7 +48,8 @@ def label(
     that holds for the whole subtitle; where they have, a subtitle is divided where the speaker
     changes. JSON has all who are heard beside the one who speaks.
     """
-    from diarize.formats import format_of, read_turns
+    from diarize.formats import read_turns
+    from diarize.formats.table import turns_format
     from diarize.storage.files import require_writable
     from diarize.transcripts import (
         label_transcripts,
@@ -69,7 +70,7 @@ def label(
     if out != "-":
         require_writable(out)
     said = read_transcripts(transcript, given)
-    spoken = read_turns(turns, format_of(turns) or "rttm")
+    spoken = read_turns(turns, turns_format(turns))
     try:
         found = label_transcripts(said, spoken)
     except InputError as problem:

@@ -29,8 +29,9 @@ def report(
     from diarize.audio import open_recording
     from diarize.batch.annotations import Turns
     from diarize.cli.messages import note
-    from diarize.formats import format_of, read_turns
+    from diarize.formats import read_turns
     from diarize.formats.json import read_beside
+    from diarize.formats.table import turns_format
     from diarize.formats.turns import Beside, annotated, turns_of
     from diarize.report.html import require_page, write_page
     from diarize.storage.files import refuse_input
@@ -40,7 +41,7 @@ def report(
     refuse_input(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
-    format_ = format_of(turns) or "rttm"
+    format_ = turns_format(turns)
     found = read_turns(turns, format_)
     own = turns_of(found, recording.uri)
     if own is None:

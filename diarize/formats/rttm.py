@@ -163,11 +163,10 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    from diarize.formats.table import format_of, read_turns
+    from diarize.formats.table import read_turns, turns_format
     from diarize.formats.turns import annotated
 
     stem = stem_of(name_of_source(path))
-    kind = format_of(path)
-    if kind is not None and kind != "rttm":
+    if (kind := turns_format(path)) != "rttm":
         return {uri: annotated(turns, uri)[0] for uri, turns in read_turns(path, kind).items()}
     return read_rttm(path) or {stem: Annotation(uri=stem)}

@@ -14,7 +14,7 @@ from diarize.formats.audacity import audacity_text, read_audacity
 from diarize.formats.csv import CSV_HEADER, TSV_HEADER, csv_text, read_csv, read_tsv, tsv_text
 from diarize.formats.eaf import eaf_text, read_eaf
 from diarize.formats.json import json_text, read_json
-from diarize.formats.lines import Source, name_of_source, stem_of
+from diarize.formats.lines import NUMBER, Source, name_of_source, read_text, stem_of
 from diarize.formats.rttm import read_rttm, rttm_text
 from diarize.formats.srt import read_srt, srt_text
 from diarize.formats.textgrid import read_textgrid, textgrid_text
@@ -121,6 +121,17 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
         ),
         None,
     )
+
+
+def turns_format(path: str | os.PathLike[str]) -> str:
+    """The format of a file of turns that does not have to say it: RTTM, or what its ending says.
+
+    ``.txt`` is Audacity's, as it is written, where its first line begins with a time.
+    """
+    if Path(path).suffix.lower() == ".txt" and os.path.isfile(path):
+        first = next(iter(read_text(path)[1].split()), "")
+        return "audacity" if NUMBER.fullmatch(first) else "rttm"
+    return format_of(path) or "rttm"
 
 
 def written_format(path: str | os.PathLike[str]) -> str | None:

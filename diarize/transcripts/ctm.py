@@ -78,8 +78,15 @@ def _line(uri: str, word: Word) -> str:
     if isinstance(start, str) and isinstance(duration, str):  # as the CTM had them
         times = (start, duration)
     given = list(word.own.get("more", ()))[:2]
-    sure, kind = given + ["<NA>", "lex"][len(given) :]
+    sure, kind = given + [_probability(word), "lex"][len(given) :]
     channel = str(word.own.get("channel", "1"))
     speaker = token(word.speakers[0] if word.speakers else "")
     text = token(word.text.strip())
     return " ".join((token(uri), channel, *times, text, sure, kind, speaker))
+
+
+def _probability(word: Word) -> str:
+    """How sure the recogniser is, as Whisper, WhisperX and whisper.cpp call it."""
+    said = (word.own.get(key) for key in ("probability", "score", "p"))
+    known = (p for p in said if isinstance(p, int | float) and 0 <= p <= 1)
+    return next((f"{p:.3f}" for p in known), "<NA>")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
-from diarize.formats import FORMATS, format_of, read_turns, require_format
+from diarize.formats import FORMATS, format_of, load_annotations, read_turns, require_format
 from diarize.formats.lines import one_line, token
+from diarize.formats.table import turns_format
 from diarize.formats.turns import Turn, annotated, written_tiers, written_turns
 
 READ = [name for name, format in FORMATS.items() if format.read is not None]
@@ -139,3 +140,15 @@ def test_formats_that_are_not_there() -> None:
         read_turns("talk.doc")
     with pytest.raises(InputError, match=r"^input: its ending says no format"):
         read_turns(io.StringIO(""))
+
+
+def test_labels_of_audacity_are_known_by_their_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "talk.txt"
+    path.write_text("0.5\t2.0\tann\n")
+    assert turns_format(path) == "audacity"
+    ((uri, annotation),) = load_annotations(path).items()
+    assert (uri, annotation.labels()) == ("talk", ["ann"])
+    path.write_text("\nSPEAKER talk 1 0.5 1.5 <NA> <NA> ben <NA> <NA>\n")
+    assert turns_format(path) == "rttm"
+    assert load_annotations(path)["talk"].labels() == ["ben"]
+    assert turns_format(tmp_path / "missing.txt") == turns_format("-") == "rttm"

@@ -61,3 +61,13 @@ def test_its_words_as_json() -> None:
     assert segment["words"] == [{"start": 0.5, "end": 0.8, "word": "so"} | who]
     (again,) = parse_whisper("x.json", json.dumps({"segments": [segment]}), "a")
     assert again.passages[0].words[0].text == "so"
+
+
+def test_a_recogniser_says_how_sure_it_is() -> None:
+    words = (
+        Word(0.0, 0.5, "so", own={"probability": 0.9}),
+        Word(0.5, 1.0, "well", own={"score": 0.25}),
+        Word(1.0, 1.5, "yes", own={"probability": None}),
+    )
+    lines = ctm_text([Transcript("a", (Passage(0, 2, " so well yes", words),))]).splitlines()
+    assert [line.split()[5] for line in lines] == ["0.900", "0.250", "<NA>"]
