@@ -50,13 +50,14 @@ class Claim:
 
     @classmethod
     def parse(cls, start: float, end: float, label: str) -> Claim:
-        """Read the label of a stretch: `name`, `!name` or `ONLY:name`.
+        """Read the label of a stretch: `name`, `!name` or `ONLY:name`, in whatever case.
 
         Raises:
             InputError: there is no name.
         """
-        kind = next(k for k in (Kind.ONLY, Kind.ABSENT, Kind.PRESENT) if label.startswith(k.value))
-        claim = cls(start, end, label.removeprefix(kind.value), kind)
+        kinds = (Kind.ONLY, Kind.ABSENT, Kind.PRESENT)
+        kind = next(k for k in kinds if label.upper().startswith(k.value))
+        claim = cls(start, end, label[len(kind.value) :], kind)
         if not claim.name:
             raise InputError(f"{claim}: a name is missing")
         return claim

@@ -65,7 +65,7 @@ def at(claims_: tuple[Claim, ...], time: float) -> list[Claim]:
 
 
 def test_three_kinds_of_labels() -> None:
-    made = annotation((2, 3, "ONLY:ann"), (0, 1, "ben"), (1, 2, "!ann!"), (4, 5, "!ONLY:x"))
+    made = annotation((2, 3, "only:ann"), (0, 1, "ben"), (1, 2, "!ann!"), (4, 5, "!ONLY:x"))
     assert Corrections.of(made).claims == (
         Claim(0.0, 1.0, "ben", Kind.PRESENT),
         Claim(1.0, 2.0, "ann!", Kind.ABSENT),
