@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> lis
     """Write each turn as a wav of 16 bits, at the recording's own rate and with its channels.
 
     A file is called by speaker, start and end, ``SPEAKER_00_0012.340-0015.120.wav``; it holds all
-    that is heard then, whoever else speaks. Clips of an earlier result stay.
+    that is heard then, whoever else speaks. Clips of an earlier result stay; it warns of them.
 
     Returns:
         The files that were written, by start, end and speaker of the turn.
@@ -38,9 +39,12 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> lis
         return []
     folder.mkdir(parents=True, exist_ok=True)
     rate = recording.sample_rate
+    names = _names(turns)
+    if n_others := len({path.name for path in folder.glob("*.wav")} - set(names)):
+        warnings.warn(f"{folder}: holds clips that are not of this result ({n_others})", stacklevel=2)
     clips = [
         _Clip(folder / name, round(turn.start * rate), round(turn.end * rate))
-        for turn, name in zip(turns, _names(turns), strict=True)
+        for turn, name in zip(turns, names, strict=True)
     ]
     position = clips[0].first
     begun = 0  # clips up to here have been opened

@@ -80,3 +80,12 @@ def test_a_damaged_recording_leaves_no_half_clip(noise: Path, tmp_path: Path) ->
     with pytest.raises(InputError, match=r"noise\.flac: is damaged or cut off"):
         cut_clips(open_recording(noise), annotation((0.5, 1.0, "a"), (0.7, 7.0, "b")), folder)
     assert [path.name for path in folder.iterdir()] == ["a_0000.500-0001.000.wav"]
+
+
+def test_clips_of_an_earlier_result_are_told_of(noise: Path, tmp_path: Path) -> None:
+    recording, folder = open_recording(noise), tmp_path / "clips"
+    for _ in range(2):  # the same again is no other
+        cut_clips(recording, annotation((1.0, 2.0, "ann"), (3.0, 4.0, "ben")), folder)
+    with pytest.warns(UserWarning, match="clips: holds clips that are not of this result .1."):
+        cut_clips(recording, annotation((1.0, 2.0, "ann")), folder)
+    assert len(list(folder.iterdir())) == 2
