@@ -41,7 +41,9 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> lis
     rate = recording.sample_rate
     names = _names(turns)
     if n_others := len({path.name for path in folder.glob("*.wav")} - set(names)):
-        warnings.warn(f"{folder}: holds clips that are not of this result ({n_others})", stacklevel=2)
+        warnings.warn(
+            f"{folder}: holds clips that are not of this result ({n_others})", stacklevel=2
+        )
     clips = [
         _Clip(folder / name, round(turn.start * rate), round(turn.end * rate))
         for turn, name in zip(turns, names, strict=True)
