@@ -23,7 +23,6 @@ SHORTEST = 0.1  # seconds in which several must be heard for it to be told
 STEP = "activity"
 """The name under which a detector tells of its progress."""
 
-
 Activity = Callable[..., "Heard | Float64[np.ndarray, 'm 2']"]
 """Where there is speech: of a recording and a hook, what is heard or regions in seconds."""
 

@@ -50,7 +50,7 @@ class Turns:
         if uri != name and inputs[0] != "-":
             if channel_of(uri) == name:
                 return cls(path, annotations, False)
-            note(f"{path}: speaks of {uri} alone, which is taken for {name}")
+            note(taken_for(path, uri, name))
         return cls(path, annotations, True)
 
     def of(self, name: str) -> Annotation:
@@ -84,6 +84,11 @@ class Turns:
         from diarize.timeline import regions_of
 
         return regions_of(self.of(recording.uri).get_timeline().support())
+
+
+def taken_for(path: Path, uri: str, name: str) -> str:
+    """What is said where the only turns of a file are taken for those of another recording."""
+    return f"{path}: speaks of {uri} alone, which is taken for {name}"
 
 
 def read_corrections(

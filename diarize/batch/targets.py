@@ -115,7 +115,7 @@ class Targets:
 
     def home(self, name: str) -> Path | None:
         """The folder of a recording's results; None: they are printed."""
-        return None if self.printed else (self.file or (self.folder or Path()) / name).parent
+        return None if self.printed else self._path(name, self.formats[0]).parent
 
     def write(self, name: str, texts: Mapping[str, str]) -> list[Path]:
         """Write one result in all formats, unless it is for standard output.
@@ -125,18 +125,23 @@ class Targets:
         Returns:
             The files that were written.
         """
-        from diarize.formats import FORMATS
         from diarize.storage.files import atomic_text
 
         if self.printed:
             return []
         written = []
         for format, text in texts.items():
-            path = self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
+            path = self._path(name, format)
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_text(path, text)
             written.append(path)
         return written
+
+    def _path(self, name: str, format: str) -> Path:
+        """The file of a recording's result, which is not printed, in a format."""
+        from diarize.formats import FORMATS
+
+        return self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
 
 
 def _is_folder(path: str) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from typing import Any
 
 from diarize.cli.options import ExclusiveOption, argument, option
 from diarize.errors import InputError
@@ -41,8 +39,7 @@ def convert(
     """
     from diarize.batch.targets import Targets
     from diarize.formats import format_of, read_turns, require_format, written_format
-    from diarize.formats.json import read_beside
-    from diarize.formats.lines import read_text
+    from diarize.formats.json import read_with_beside
     from diarize.formats.turns import Beside, annotated
     from diarize.formats.turns import exclusive as without_overlap
     from diarize.storage.files import file_name
@@ -57,14 +54,10 @@ def convert(
     targets = Targets.resolve(target, [], [name], several=False)
     folder = targets.folder is not None
     known: dict[str, tuple[dict[str, object], Beside]] = {}
-    content: Any = source
     if source_format == name == "json":  # which alone tells more than turns
-        path, text = read_text(source)
-        content = io.StringIO(text)  # standard input can be read but once
-        content.name = path
-        known = read_beside(content)
-        content.seek(0)
-    found = read_turns(content, source_format)
+        found, known = read_with_beside(source)
+    else:
+        found = read_turns(source, source_format)
     if not found:
         raise InputError(f"{source}: speaks of no recording")
     if len(found) > 1 and not folder and not written.holds_several:

@@ -27,10 +27,10 @@ def report(
     import numpy as np
 
     from diarize.audio import open_recording
-    from diarize.batch.annotations import Turns
+    from diarize.batch.annotations import Turns, taken_for
     from diarize.cli.messages import note
     from diarize.formats import read_turns
-    from diarize.formats.json import read_beside
+    from diarize.formats.json import read_with_beside
     from diarize.formats.table import turns_format
     from diarize.formats.turns import Beside, annotated, turns_of
     from diarize.report.html import require_page, write_page
@@ -41,17 +41,19 @@ def report(
     refuse_input(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)
-    format_ = turns_format(turns)
-    found = read_turns(turns, format_)
+    known: dict[str, tuple[dict[str, object], Beside]] = {}
+    if (format_ := turns_format(turns)) == "json":
+        found, known = read_with_beside(turns)
+    else:
+        found = read_turns(turns, format_)
     own = turns_of(found, recording.uri)
     if own is None:
         raise InputError(f"{turns}: no turns of {recording.uri}")
     if recording.uri not in found and audio != "-":
-        note(f"{turns}: speaks of {next(iter(found))} alone, which is taken for {recording.uri}")
+        note(taken_for(turns, next(iter(found)), recording.uri))
     annotation, confidence = annotated(own, recording.uri)
     truth = None if reference is None else Turns.read(reference, [audio], note).of(recording.uri)
-    known = turns_of(read_beside(turns), recording.uri) if format_ == "json" else None
-    beside = Beside() if known is None else known[1]
+    _, beside = turns_of(known, recording.uri) or ({}, Beside())
     write_page(
         out,
         recording,

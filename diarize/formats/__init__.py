@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from diarize.formats.json import json_text
-from diarize.formats.rttm import load_annotations, read_rttm, rttm_text
+from diarize.formats.rttm import read_rttm, rttm_text
 from diarize.formats.table import (
     FORMATS,
     Format,
     format_of,
+    load_annotations,
     read_turns,
     require_format,
     written_format,

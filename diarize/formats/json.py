@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyannote.core import Annotation, Segment, Timeline
@@ -89,7 +89,22 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
     Raises:
         InputError: the file cannot be read, is no JSON, or holds no turns.
     """
+    return _turns(*_read(source))
+
+
+def read_with_beside(
+    source: Source,
+) -> tuple[dict[str, list[Turn]], dict[str, tuple[dict[str, object], Beside]]]:
+    """The turns as `read_json`, and of each recording the options and what is beside its turns.
+
+    Raises:
+        InputError: as `read_json`, or something beside the turns has another form.
+    """
     name, contents = _read(source)
+    return _turns(name, contents), {uri: _known(name, content) for uri, content in contents}
+
+
+def _turns(name: str, contents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Turn]]:
     found: dict[str, list[Turn]] = {}
     for uri, content in contents:
         listed = content.get("turns")
@@ -102,16 +117,6 @@ def read_json(source: Source) -> dict[str, list[Turn]]:
             except ValueError as error:
                 raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
     return found
-
-
-def read_beside(source: Source) -> dict[str, tuple[dict[str, object], Beside]]:
-    """What a file of `json_text` says of each recording: the options, and what is beside the turns.
-
-    Raises:
-        InputError: the file cannot be read, is no JSON, or what it says has another form.
-    """
-    name, contents = _read(source)
-    return {uri: _known(name, content) for uri, content in contents}
 
 
 def _known(name: str, content: Mapping[str, Any]) -> tuple[dict[str, object], Beside]:

@@ -10,7 +10,8 @@ from pyannote.core import Annotation
 from diarize.audio import Recording, open_recording
 from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
-from diarize.formats.rttm import ENDING, load_annotations
+from diarize.formats.rttm import ENDING
+from diarize.formats.table import load_annotations
 from diarize.formats.turns import turns_of
 from diarize.storage.files import files_in
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
 from diarize.formats.lines import (
     Source,
-    name_of_source,
     records,
     seconds,
     shorten,
     split_fields,
-    stem_of,
     token,
 )
 from diarize.formats.turns import written_turns
-from diarize.storage.files import files_in
 
 ENDING = ".rttm"  # of the files of a folder that are read
 
@@ -129,44 +123,3 @@ def rttm_text(annotation: Annotation) -> str:
         RttmLine(uri, turn.start, turn.end - turn.start, turn.speaker).serialise() + "\n"
         for turn in written_turns(annotation)
     )
-
-
-def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    """The turns of every recording in a file, or in all ``*.rttm`` files below a folder.
-
-    A file is RTTM, or what its ending says.
-
-    They come by uri; recordings of one uri in different sub-folders, as `diarize run` makes them,
-    by sub-folder and uri (``monday/talk``). A file without any line stands for one recording
-    without speech, named as the file's stem. Hidden files and folders are passed over.
-
-    Raises:
-        InputError: a file cannot be read or is wrong, a folder holds no RTTM file, or two files of
-            one folder speak of the same recording.
-    """
-    if not os.path.isdir(path):
-        return _load_file(path)
-    found: dict[tuple[str, str], tuple[Annotation, Path]] = {}
-    for file in files_in(Path(path), ENDING, below=True):
-        folder = file.parent.relative_to(path).as_posix()
-        for uri, annotation in _load_file(file).items():
-            if (folder, uri) in found:
-                raise InputError(f"{file}: {uri} is in {found[folder, uri][1].name} too")
-            found[folder, uri] = annotation, file
-    if not found:
-        raise InputError(f"{os.fspath(path)}: no .rttm file in this folder")
-    times = Counter(uri for _, uri in found)
-    return {
-        uri if times[uri] == 1 or folder == "." else f"{folder}/{uri}": annotation
-        for (folder, uri), (annotation, _) in found.items()
-    }
-
-
-def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    from diarize.formats.table import read_turns, turns_format
-    from diarize.formats.turns import annotated
-
-    stem = stem_of(name_of_source(path))
-    if (kind := turns_format(path)) != "rttm":
-        return {uri: annotated(turns, uri)[0] for uri, turns in read_turns(path, kind).items()}
-    return read_rttm(path) or {stem: Annotation(uri=stem)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,13 @@ from diarize.formats.csv import CSV_HEADER, TSV_HEADER, csv_text, read_csv, read
 from diarize.formats.eaf import eaf_text, read_eaf
 from diarize.formats.json import json_text, read_json
 from diarize.formats.lines import NUMBER, Source, name_of_source, read_text, stem_of
-from diarize.formats.rttm import read_rttm, rttm_text
+from diarize.formats.rttm import ENDING, read_rttm, rttm_text
 from diarize.formats.srt import read_srt, srt_text
 from diarize.formats.textgrid import read_textgrid, textgrid_text
-from diarize.formats.turns import Beside, Confidence, Turn, written_turns
+from diarize.formats.turns import Beside, Confidence, Turn, annotated, written_turns
 from diarize.formats.uem import uem_text
 from diarize.formats.vtt import read_vtt, vtt_text
+from diarize.storage.files import files_in
 
 _NOTHING = Beside()
 
@@ -171,6 +173,44 @@ def read_turns(source: Source, name: str | None = None) -> dict[str, list[Turn]]
     if read is None:
         raise InputError(f"format {name}: does not say who speaks")
     return read(source)
+
+
+def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
+    """The turns of every recording in a file, or in all ``*.rttm`` files below a folder.
+
+    A file is RTTM, or what its ending says.
+
+    They come by uri; recordings of one uri in different sub-folders, as `diarize run` makes them,
+    by sub-folder and uri (``monday/talk``). A file without any line stands for one recording
+    without speech, named as the file's stem. Hidden files and folders are passed over.
+
+    Raises:
+        InputError: a file cannot be read or is wrong, a folder holds no RTTM file, or two files of
+            one folder speak of the same recording.
+    """
+    if not os.path.isdir(path):
+        return _load_file(path)
+    found: dict[tuple[str, str], tuple[Annotation, Path]] = {}
+    for file in files_in(Path(path), ENDING, below=True):
+        folder = file.parent.relative_to(path).as_posix()
+        for uri, annotation in _load_file(file).items():
+            if (folder, uri) in found:
+                raise InputError(f"{file}: {uri} is in {found[folder, uri][1].name} too")
+            found[folder, uri] = annotation, file
+    if not found:
+        raise InputError(f"{os.fspath(path)}: no .rttm file in this folder")
+    times = Counter(uri for _, uri in found)
+    return {
+        uri if times[uri] == 1 or folder == "." else f"{folder}/{uri}": annotation
+        for (folder, uri), (annotation, _) in found.items()
+    }
+
+
+def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
+    stem = stem_of(name_of_source(path))
+    if (kind := turns_format(path)) != "rttm":
+        return {uri: annotated(turns, uri)[0] for uri, turns in read_turns(path, kind).items()}
+    return read_rttm(path) or {stem: Annotation(uri=stem)}
 
 
 def require_format(name: str) -> Format:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from diarize.errors import InputError
-from diarize.formats.rttm import load_annotations
+from diarize.formats.table import load_annotations
 
 
 @dataclass(frozen=True)

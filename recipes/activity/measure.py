@@ -37,7 +37,7 @@ from diarize.activity.rejection import HEARD, SUREST, reject_non_voices
 from diarize.activity.silero import SileroNetwork
 from diarize.audio import open_recording
 from diarize.errors import InputError
-from diarize.formats.rttm import load_annotations
+from diarize.formats.table import load_annotations
 from diarize.mixing.speech import audio_files
 from diarize.scoring import score_files
 

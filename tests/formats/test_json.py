@@ -12,7 +12,7 @@ from pyannote.core import Annotation, Segment
 from diarize import __version__
 from diarize.errors import InputError
 from diarize.formats import FORMATS, json_text, rttm_text
-from diarize.formats.json import read_beside, read_json
+from diarize.formats.json import read_json, read_with_beside
 from diarize.formats.turns import Beside, Turn
 
 
@@ -101,7 +101,7 @@ def test_several_recordings_follow_each_other() -> None:
     text = json_text(first, {"seed": 1}) + json_text(second, {"seed": 2}, number={1: 1.0})
     found = read_json(io.StringIO(text))
     assert [(uri, len(turns)) for uri, turns in found.items()] == [("Gespräch", 3), ("later", 1)]
-    known = read_beside(io.StringIO(text))
+    _, known = read_with_beside(io.StringIO(text))
     assert known["Gespräch"][0] == {"seed": 1}
     assert known["later"][1].number == {1: 1.0}
 
