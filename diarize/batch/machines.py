@@ -68,7 +68,7 @@ class Machines:
         except (OSError, ValueError) as problem:
             raise InputError(f"dask {self._address}: no scheduler answers there") from problem
         try:
-            self._client.register_plugin(Hearing(_portable(self._work)), self._name)
+            self._client.register_plugin(WorkPlugin(_portable(self._work)), self._name)
         except Exception as problem:
             self._client.close()
             raise InputError(f"dask {self._address}: {explain(problem)[1]}") from problem
@@ -140,7 +140,7 @@ class Machines:
         return done if self._work.linked else self._work.deliver(done)
 
 
-class Hearing(WorkerPlugin):
+class WorkPlugin(WorkerPlugin):
     """What a worker keeps for as long as a run lasts, the model included."""
 
     def __init__(self, work: Work) -> None:
@@ -168,7 +168,7 @@ def hear(name: str, key: str, job: Job) -> Done:
             worker.log_event(name, [key, recording, step, float(done), float(total)])
 
     hearing = worker.plugins[name]
-    assert isinstance(hearing, Hearing)
+    assert isinstance(hearing, WorkPlugin)
     with hearing.alone:
         return hearing.work.hear(job, tell).sendable()
 

@@ -13,7 +13,7 @@ from diarize.errors import InputError
 
 if TYPE_CHECKING:
     from diarize.training.development import SetAccuracy
-    from diarize.training.recordings import Fit
+    from diarize.training.recordings import FitResult
 
 app = typer.Typer(help="Train models.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -148,7 +148,7 @@ def embedding(
         note(f"weights in {path}" + ("" if over else f", of step {until}: the training goes on"))
 
 
-def _told(fit: Fit | None, folder: Path) -> list[str]:
+def _told(fit: FitResult | None, folder: Path) -> list[str]:
     """What came of a fit to recordings."""
     if fit is None:
         return [f"stopped; the same command goes on in {folder}"]

@@ -25,7 +25,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.features import N_FFT, STEP
 from diarize.streaming.loudness import LiveLevel
-from diarize.streaming.speech import Regions
+from diarize.streaming.speech import SpeechRegions
 
 BEHIND = 75  # steps, 3 s, that the network hears before those that it answers for
 LEAST_HEARD_OUT = 0.07  # seconds of speech and of silence, together, before either is believed
@@ -52,7 +52,7 @@ class LiveSilero:
     def __init__(self, options: SileroActivity) -> None:
         self._network, self._level = SileroNetwork(), LiveLevel()
         self._threshold = options.threshold
-        self.regions = Regions(
+        self.regions = SpeechRegions(
             CHUNK_SECONDS,
             options.min_speech,
             options.min_silence,
@@ -92,7 +92,7 @@ class LiveCounter:
         self._upper, self._lower = options.threshold, options.lower
         self._speaking = False
         self._answered = [0, 0]  # instants, now and again
-        self.regions = Regions(INSTANT, options.min_speech, options.min_silence)
+        self.regions = SpeechRegions(INSTANT, options.min_speech, options.min_silence)
 
     @property
     def slowness(self) -> float:

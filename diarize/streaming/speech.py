@@ -14,7 +14,7 @@ class Region:
     end: float | None = None
 
 
-class Regions:
+class SpeechRegions:
     """Makes regions of what is or is no speech, unit of time after unit of time.
 
     Args:

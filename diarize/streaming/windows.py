@@ -11,7 +11,7 @@ from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows, SpeakerEncoder
 from diarize.embedding.windows import Batches
 from diarize.features import STEP
-from diarize.streaming.speech import Region, Regions
+from diarize.streaming.speech import Region, SpeechRegions
 
 EPSILON = 1e-9  # seconds
 SHORTEST_CELL = 0.01  # seconds
@@ -186,7 +186,7 @@ class LiveWindows:
         """Seconds up to which there are fine cells wherever there is speech."""
         return self._fine.laid(sure)
 
-    def embed(self, regions: Regions, due: float) -> tuple[EmbeddedCells, EmbeddedCells]:
+    def embed(self, regions: SpeechRegions, due: float) -> tuple[EmbeddedCells, EmbeddedCells]:
         """Embed the windows that are complete, or can wait no longer, in one go.
 
         Args:

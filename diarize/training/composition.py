@@ -33,7 +33,7 @@ from diarize.training.checkpoints import SpeechRecipe
 from diarize.training.development import heard_by, vectors_of
 from diarize.training.embedding import development_voices, require_speakers
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.fitting import Fit, Report, Seen, train, whitened
+from diarize.training.fitting import MappedComposition, Report, Seen, train, whitened
 from diarize.training.knowledge import measured
 from diarize.training.likeness import Hearing, fitted_likeness
 from diarize.training.rendering import training_rooms
@@ -98,7 +98,7 @@ def fit_composition(
     voices = _voices(recipe, hook)
     development = _development(recipe, encoder, hook)
     seen = list(embedded(recipe, encoder, voices, workers, hook))
-    fit = Fit(whitened(seen))
+    fit = MappedComposition(whitened(seen))
     train(recipe, fit, seen, development, hook, report)
     compose = fit.compose.eval().requires_grad_(False)
     fitted = Fitted(network.name, file_sha256(network), fit.place(), compose, Knowledge())

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     seconds: float  # of each window
 
 
-class Fit(nn.Module):
+class MappedComposition(nn.Module):
     """What is fitted: the map, g, and the factor on the cosines."""
 
     def __init__(self, place: Place) -> None:
@@ -86,7 +86,7 @@ def _singles(seen: Sequence[Seen]) -> tuple[np.ndarray, np.ndarray]:
 
 def train(
     recipe: CompositionRecipe,
-    fit: Fit,
+    fit: MappedComposition,
     seen: Sequence[Seen],
     development: Mapping[str, tuple[Tensor, Tensor]],
     hook: Hook | None = None,
@@ -130,7 +130,7 @@ def train(
 
 
 def accuracy_of(
-    fit: Fit, development: Mapping[str, tuple[Tensor, Tensor]]
+    fit: MappedComposition, development: Mapping[str, tuple[Tensor, Tensor]]
 ) -> dict[str, SetAccuracy]:
     """Set accuracy on speakers that nothing was fitted to."""
     with torch.inference_mode():

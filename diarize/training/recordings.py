@@ -76,7 +76,7 @@ class FittingRecipe(SpeechRecipe):
 
 
 @dataclass(frozen=True)
-class Fit:
+class FitResult:
     """What came of it.
 
     Attributes:
@@ -166,7 +166,7 @@ def fit_recordings(
     until: int | None = None,
     hook: Hook | None = None,
     report: Report | None = None,
-) -> Fit | None:
+) -> FitResult | None:
     """Fit to recordings, or go on where it was interrupted; as `train_embedding`, alone.
 
     Returns:
@@ -200,7 +200,7 @@ def fit_recordings(
     weights = folder / "model.safetensors"
     save_model(fitted if better else start, weights)
     figures = float(before.mean()), float(after.mean()), error
-    return Fit(weights, better, *figures, len(taught), len(held))
+    return FitResult(weights, better, *figures, len(taught), len(held))
 
 
 def _maker(

@@ -44,7 +44,7 @@ class StubWorker:
 @pytest.fixture
 def worker(work: Work, monkeypatch: pytest.MonkeyPatch) -> StubWorker:
     stub = StubWorker()
-    stub.plugins["run"] = machines.Hearing(work)
+    stub.plugins["run"] = machines.WorkPlugin(work)
     stub.plugins["run"].setup(stub)
     monkeypatch.setattr(machines, "get_worker", lambda: stub)
     return stub
@@ -78,7 +78,7 @@ def test_a_bad_recording_comes_back_as_a_line(worker: StubWorker, tmp_path: Path
 
 
 def test_another_version_is_refused(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    hearing = machines.Hearing(work)
+    hearing = machines.WorkPlugin(work)
     hearing.setup(StubWorker())
     monkeypatch.setattr(machines, "__version__", "0.0")
     with pytest.raises(InputError, match=r"tcp://stub has diarize 0\.0, not "):

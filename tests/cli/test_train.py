@@ -19,7 +19,7 @@ from diarize.training.counting import CounterLoop
 from diarize.training.development import SetAccuracy
 from diarize.training.embedding import Recipe, train_embedding
 from diarize.training.loop import LoopConfig
-from diarize.training.recordings import Fit, FittingRecipe, fit_recordings, fitting_loop
+from diarize.training.recordings import FitResult, FittingRecipe, fit_recordings, fitting_loop
 
 Cli = Callable[..., Any]
 
@@ -169,13 +169,15 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the library is asked for; nothing is fitted."""
     asked: list[dict[str, Any]] = []
 
-    def fit(recipe: FittingRecipe, folder: Path, *, report: Any, **options: Any) -> Fit | None:
+    def fit(
+        recipe: FittingRecipe, folder: Path, *, report: Any, **options: Any
+    ) -> FitResult | None:
         asked.append({"recipe": recipe, "folder": folder, **options})
         report(50, {"windows": 1.25, "kept": 0.5}, {}, None)
         if options["until"]:
             return None
         better = recipe.seed == 7
-        return Fit(folder / "model.safetensors", better, 0.5, 0.75, 0.0123, 4, 2)
+        return FitResult(folder / "model.safetensors", better, 0.5, 0.75, 0.0123, 4, 2)
 
     monkeypatch.setattr(diarize.training.recordings, "fit_recordings", fit)
     return asked

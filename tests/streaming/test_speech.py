@@ -11,20 +11,22 @@ from hypothesis import strategies as st
 from diarize.activity import NetworkActivity, SileroActivity
 from diarize.activity.counts import INSTANT
 from diarize.activity.silero import CHUNK_SECONDS, LATE_END, LATENCY
-from diarize.streaming.speech import Region, Regions
+from diarize.streaming.speech import Region, SpeechRegions
 
 Options = SileroActivity | NetworkActivity
 
 
-def made(options: Options) -> tuple[Regions, float]:
+def made(options: Options) -> tuple[SpeechRegions, float]:
     """As `diarize.streaming.hearing` makes them, and the seconds of an answer."""
     if isinstance(options, NetworkActivity):
-        return Regions(INSTANT, options.min_speech, options.min_silence), INSTANT
+        return SpeechRegions(INSTANT, options.min_speech, options.min_silence), INSTANT
     late = {"late": LATENCY, "before": options.pad, "after": options.pad - LATE_END}
-    return Regions(CHUNK_SECONDS, options.min_speech, options.min_silence, **late), CHUNK_SECONDS
+    return SpeechRegions(
+        CHUNK_SECONDS, options.min_speech, options.min_silence, **late
+    ), CHUNK_SECONDS
 
 
-def hear(regions: Regions, answers: list[bool]) -> list[tuple[float, list[Any]]]:
+def hear(regions: SpeechRegions, answers: list[bool]) -> list[tuple[float, list[Any]]]:
     """Feed answer by answer; after each, `sure` and the regions so far."""
     seen = []
     for on in answers:

@@ -18,7 +18,7 @@ from diarize.training import fitting
 from diarize.training.composition import CompositionRecipe, fit_composition
 from diarize.training.development import vectors_of
 from diarize.training.episodes import EpisodeConfig
-from diarize.training.fitting import Fit, Seen, whitened
+from diarize.training.fitting import MappedComposition, Seen, whitened
 
 from ..making import write_hum, write_hums
 from ..networks import DIM, SAMPLES, write
@@ -75,7 +75,7 @@ def test_the_pass_that_is_best_on_unheard_voices_is_kept(
     accuracies = iter([0.5, 0.9, 0.7, 0.2])
     kept = {}
 
-    def judged(fit: Fit, development: object) -> dict[str, object]:
+    def judged(fit: MappedComposition, development: object) -> dict[str, object]:
         value = next(accuracies)
         kept[value] = fit.place().matrix
         figures = fitting.SetAccuracy(value, value, value, value, value)

@@ -18,7 +18,7 @@ from diarize.clustering.base import (
     SpeakerBounds,
     warn_not_converged,
 )
-from diarize.clustering.cap.exemplars import MOST_EXCHANGED, Exemplars, ExemplarSearch, Fit
+from diarize.clustering.cap.exemplars import MOST_EXCHANGED, Assignment, Exemplars, ExemplarSearch
 from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.messages import Decision, Messages, pass_messages
 from diarize.clustering.cap.similarity import Similarity
@@ -171,17 +171,17 @@ class CAP(SampledClusterer):
         self.repaired_ = not decision.feasible
         if not self.converged_:
             warn_not_converged("CAP", self.max_iter)
-        fit = candidates.fit(best)
+        assignment = candidates.assign(best)
         # More speakers asked for than rows differ: copies become exemplars of themselves.
         copies = np.setdiff1d(np.arange(len(rows)), first)[: max(0, bounds.low - len(first))]
         exemplars = np.concatenate([first[list(best)], copies])
-        k, m = len(best), len(fit.sets)
+        k, m = len(best), len(assignment.sets)
         sets = np.zeros((m + len(copies), k + len(copies)), dtype=bool)
-        sets[:m, :k] = fit.sets
+        sets[:m, :k] = assignment.sets
         sets[m:, k:] = np.eye(len(copies), dtype=bool)
-        ids = fit.ids[copy_of]
+        ids = assignment.ids[copy_of]
         ids[copies] = m + np.arange(len(copies))
-        self.objective_ = self.preference_ * len(exemplars) - fit.cost * similarity.scale
+        self.objective_ = self.preference_ * len(exemplars) - assignment.cost * similarity.scale
         vectors = rows[exemplars].astype(np.float64)
         return Regions(
             ids=ids.astype(np.int64),
@@ -219,8 +219,8 @@ class CAP(SampledClusterer):
         def attempt(k: int, previous: Exemplars | None) -> tuple[Partition, Exemplars]:
             start = () if previous is None else previous
             exemplars = candidates.polish(start, 0.0, k, k)
-            fit = candidates.fit(exemplars)
-            return Partition(*self._scatter(rows, counts, fit), k), exemplars
+            assignment = candidates.assign(exemplars)
+            return Partition(*self._scatter(rows, counts, assignment), k), exemplars
 
         if low == high:
             exemplars = candidates.polish((), 0.0, low, low)
@@ -233,7 +233,7 @@ class CAP(SampledClusterer):
         return exemplars, -float(np.sqrt(max(fall, 0.0) * max(rise, 0.0)))
 
     def _scatter(
-        self, rows: Rows, counts: Int64[np.ndarray, " n"], fit: Fit
+        self, rows: Rows, counts: Int64[np.ndarray, " n"], assignment: Assignment
     ) -> tuple[float, Float64[np.ndarray, " m"]]:
         """SSD of the rows around sets of speakers at the mean of their rows, and sets' sizes.
 
@@ -241,12 +241,12 @@ class CAP(SampledClusterer):
         nothing about the scatter that the criterion knows.
         """
         times = np.repeat(np.arange(len(rows)), counts)
-        ids = fit.ids[times]
-        alone = fit.sets.sum(axis=1) == 1  # every exemplar is alone in its own row
-        centroids = cluster_means(rows[times], ids, len(fit.sets))[alone]
-        centroids = centroids[np.argsort(fit.sets[alone].argmax(axis=1))]
-        centers = compose_sets(self.compose, centroids, fit.sets)
+        ids = assignment.ids[times]
+        alone = assignment.sets.sum(axis=1) == 1  # every exemplar is alone in its own row
+        centroids = cluster_means(rows[times], ids, len(assignment.sets))[alone]
+        centroids = centroids[np.argsort(assignment.sets[alone].argmax(axis=1))]
+        centers = compose_sets(self.compose, centroids, assignment.sets)
         distances = ((rows[times] - centers[ids]) ** 2).sum(axis=1)
-        distances += float(self.set_penalty) * (fit.sets.sum(axis=1)[ids] - 1)
-        sizes = np.bincount(ids, minlength=len(fit.sets)).astype(np.float64)
+        distances += float(self.set_penalty) * (assignment.sets.sum(axis=1)[ids] - 1)
+        sizes = np.bincount(ids, minlength=len(assignment.sets)).astype(np.float64)
         return float(distances.sum()), sizes

@@ -28,7 +28,7 @@ SETS_AT_ONCE = 2**13
 """Compositions that rows are compared with at a time."""
 
 
-class Fit(NamedTuple):
+class Assignment(NamedTuple):
     """The exact assignment of all rows to compositions of exemplars."""
 
     sets: Bool[np.ndarray, "m k"]  # those in use
@@ -122,7 +122,7 @@ class ExemplarSearch:
                 return exemplars
             now, exemplars = value, after
 
-    def fit(self, exemplars: Exemplars) -> Fit:
+    def assign(self, exemplars: Exemplars) -> Assignment:
         """Every row to its best composition of exemplars; of equals to the smaller, the first."""
         n, k = self._similarity.n_rows, len(exemplars)
         others = np.setdiff1d(np.arange(n), exemplars)
@@ -146,7 +146,7 @@ class ExemplarSearch:
         ids[rows] = np.arange(k)  # single exemplars come first
         ids[others] = choice
         used, ids = np.unique(ids, return_inverse=True)
-        return Fit(sets[used], ids.astype(np.int64), -float(best.sum()))
+        return Assignment(sets[used], ids.astype(np.int64), -float(best.sum()))
 
     def _inside(
         self, exemplars: Exemplars

@@ -34,7 +34,7 @@ def test_the_cost_is_that_of_the_best_compositions(d, exemplars):
     similarity, search = world(d=d)
     expected = cost_by_hand(similarity, exemplars, d)
     assert search.cost(exemplars) == pytest.approx(expected, abs=1e-5)
-    fit = search.fit(exemplars)
+    fit = search.assign(exemplars)
     assert fit.cost == pytest.approx(expected, abs=1e-5)
     assert fit.sets.any(axis=0).all()
     for j, row in enumerate(exemplars):
