@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them
 
@@ -17,6 +18,16 @@ class InputError(ValueError):
 
 class TrainingError(RuntimeError):
     """A training that cannot go on; the message is one plain line."""
+
+
+def require_one_of(what: str, value: object, known: Collection[str]) -> None:
+    """Refuse a value that is none of those that are known.
+
+    Raises:
+        InputError: names what it is, and all that are known.
+    """
+    if value not in known:
+        raise InputError(f"{what} {value}: not one of {', '.join(known)}")
 
 
 def explain(problem: BaseException) -> tuple[int, str]:

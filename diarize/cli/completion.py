@@ -8,7 +8,7 @@ import typer
 import typer.completion
 
 from diarize.cli.options import argument
-from diarize.errors import InputError
+from diarize.errors import require_one_of
 
 _scripts: Any = typer.completion  # which does not say what it exports
 
@@ -27,8 +27,7 @@ def completion(
     The shell has to read it when it starts: `eval "$(diarize completion bash)"` in ~/.bashrc, and
     likewise for zsh; `diarize completion fish > ~/.config/fish/completions/diarize.fish`.
     """
-    if shell not in SHELLS:
-        raise InputError(f"shell {shell}: not one of {', '.join(SHELLS)}")
+    require_one_of("shell", shell, SHELLS)
     print(_scripts.get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
 
 

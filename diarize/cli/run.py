@@ -14,7 +14,7 @@ from diarize.cli.layers import Context, preset_params, taking
 from diarize.cli.messages import note
 from diarize.cli.options import OWN_OPTIONS, as_typed
 from diarize.cli.run_options import RunOptions
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 
 if TYPE_CHECKING:
     from diarize.activity.counts import Activity
@@ -55,8 +55,7 @@ def run(context: Context, given: RunOptions) -> None:
 
 def _check(given: RunOptions) -> None:
     """Refuse options that cannot be, or not together."""
-    if given.channels not in {"mix", "separate", "per-speaker"}:
-        raise InputError(f"channels {given.channels}: not one of mix, separate, per-speaker")
+    require_one_of("channels", given.channels, ("mix", "separate", "per-speaker"))
     voices = given.known or given.link_speakers or given.export_speakers or given.corrections
     if given.channels == "per-speaker" and voices:
         raise InputError("channels per-speaker: its speakers are its channels, and no voices")
@@ -71,8 +70,7 @@ def _check(given: RunOptions) -> None:
     for name, least in thresholds.items():
         if least is not None and not 0 < least < 1:
             raise InputError(f"{name} {least:g}: not between 0 and 1")
-    if given.voices not in {"network", "none"}:
-        raise InputError(f"voices {given.voices}: not one of network, none")
+    require_one_of("voices", given.voices, ("network", "none"))
 
 
 def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:

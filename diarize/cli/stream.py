@@ -23,7 +23,7 @@ from diarize.cli.options import (
     option,
     seconds,
 )
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,8 +129,8 @@ def stream(
     _check_source(audio, microphone, [name for name, value in given.items() if value is not None])
     if audio == "-" and speed is not None:
         raise InputError("--speed is for a file that is played")
-    if format not in {None, "jsonl", "rttm"}:
-        raise InputError(f"format {format}: not one of jsonl, rttm")
+    if format is not None:
+        require_one_of("format", format, ("jsonl", "rttm"))
     if out is not None:
         require_writable(out)
         refuse_input(out, [] if audio == "-" else [audio], "the result")
@@ -165,8 +165,7 @@ def stream(
 def _activity(vad: str, threshold: float | None) -> Any:
     from diarize.activity.detectors import DETECTORS, make_detector
 
-    if vad not in DETECTORS:
-        raise InputError(f"vad {vad}: not one of {', '.join(DETECTORS)}")
+    require_one_of("vad", vad, DETECTORS)
     return make_detector(vad, threshold=threshold)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.storage.onnx_network import SUFFIX as ONNX
 from diarize.storage.weights import first_line, models_folder, read_weights, sealed
 
@@ -50,8 +50,7 @@ def pick_device(wanted: str) -> str:
     Raises:
         InputError: an unknown device, or "cuda" where there is none.
     """
-    if wanted not in DEVICES:
-        raise InputError(f"device {wanted}: not one of {', '.join(DEVICES)}")
+    require_one_of("device", wanted, DEVICES)
     there = torch.cuda.is_available()
     if wanted == "cuda" and not there:
         raise InputError("device cuda: there is none that torch can use")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyannote.core import Annotation, Segment, Timeline
 
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.formats.audacity import audacity_text, read_audacity
 from diarize.formats.csv import CSV_HEADER, TSV_HEADER, csv_text, read_csv, read_tsv, tsv_text
 from diarize.formats.eaf import eaf_text, read_eaf
@@ -219,6 +219,5 @@ def require_format(name: str) -> Format:
     Raises:
         InputError: there is none.
     """
-    if name not in FORMATS:
-        raise InputError(f"format {name}: not one of {', '.join(FORMATS)}")
+    require_one_of("format", name, FORMATS)
     return FORMATS[name]

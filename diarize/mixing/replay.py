@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float32
 
 from diarize.activity.regions import runs
 from diarize.audio import SAMPLE_RATE
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
 from diarize.mixing.channel import clipped, few_bits, through_codec, through_telephone
 from diarize.mixing.sounds import draw_events
@@ -76,8 +76,7 @@ class Scene:
             InputError: a kind that there is not.
         """
         for kind in kinds:
-            if kind not in KINDS:
-                raise InputError(f"scene {kind}: not one of {', '.join(KINDS)}")
+            require_one_of("scene", kind, KINDS)
         headsets, table, close, telephone = (float(kind in kinds) for kind in KINDS)
         n = len(set(kinds))
         return cls(kinds=(headsets / n, table / n, close / n, telephone / n))

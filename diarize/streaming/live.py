@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from diarize.embedding.encoder import SpeakerEncoder
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 from diarize.streaming.live_speakers import LiveClustering, LiveLinks
 
@@ -33,8 +33,7 @@ def make_live(
             scatter=known.scatter,
             **params,
         )
-    if name != "ckm":
-        raise InputError(f"live {name}: not one of ckm, links")
+    require_one_of("live", name, ("ckm", "links"))
     options = [field.name for field in fields(CentroidOptions)]
     for option in params:
         if option not in options:

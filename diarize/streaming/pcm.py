@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diarize.audio.decoders import as_floats
-from diarize.errors import InputError
+from diarize.errors import require_one_of
 
 # Little-endian, as `sox -t raw` and `ffmpeg -f s16le` give it on all common machines.
 SAMPLE_FORMATS = {
@@ -29,9 +29,7 @@ class Pcm:
     _rest: bytes = b""  # of a sample, or of a frame
 
     def __post_init__(self) -> None:
-        if self.sample_format not in SAMPLE_FORMATS:
-            known = ", ".join(SAMPLE_FORMATS)
-            raise InputError(f"sample format {self.sample_format}: not one of {known}")
+        require_one_of("sample format", self.sample_format, SAMPLE_FORMATS)
 
     @property
     def width(self) -> int:

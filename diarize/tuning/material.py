@@ -9,7 +9,7 @@ from typing import Any
 from diarize.clustering.composition import PLAIN
 from diarize.embedding import SpeakerEncoder, load_encoder
 from diarize.embedding.encoders import identity
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets
 from diarize.scatter import Scatter
@@ -18,8 +18,7 @@ from diarize.tuning.trials import Trial
 
 def require_composition(name: str) -> None:
     """Raise InputError for an unknown name."""
-    if name != "model" and name not in PLAIN:
-        raise InputError(f"compose {name}: not one of model, {', '.join(PLAIN)}")
+    require_one_of("compose", name, ("model", *PLAIN))
 
 
 def composition(name: str, content: Embeddings, file: Path) -> Any:

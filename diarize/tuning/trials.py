@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
 from diarize.clustering.composition import Compose
-from diarize.errors import InputError
+from diarize.errors import InputError, require_one_of
 from diarize.progress import Hook
 from diarize.scatter import Scatter
 from diarize.scoring import (
@@ -95,8 +95,7 @@ def tune(
         ValueError: an unknown backend, option or metric, no trials, or no combination of options
             that can be used.
     """
-    if metric not in INDICES:
-        raise InputError(f"metric {metric}: not one of {', '.join(INDICES)}")
+    require_one_of("metric", metric, INDICES)
     if not trials:
         raise InputError("there are no trials to tune on")
     if space is None:
