@@ -96,10 +96,7 @@ class Scatter:
 
     def sampled(self, share: float) -> Scatter:
         """As it is of so large a share of the rows, drawn by chance: as many are believed."""
-        rows = max(1.0, self.rows_per_observation * share)
-        fewer = rows / self.rows_per_observation
-        most = None if self.most_rows is None else max(1, round(self.most_rows * fewer))
-        return replace(self, rows_per_observation=rows, most_rows=most)
+        return self.denser(max(share, 1 / self.rows_per_observation))
 
     def within(self, narrow: bool) -> Scatter:
         """As it is in a narrow band, like a telephone's, or elsewhere: what is alike there."""

@@ -118,8 +118,7 @@ class AP(SampledClusterer):
             exemplars, saved = grow(distances, before[0] if before else none, k)
             labels = distances[:, exemplars].argmin(axis=1)
             labels[exemplars] = np.arange(k)
-            ssd = float(((rows - cluster_means(rows, labels, k)[labels]) ** 2).sum())
-            return Partition(ssd, np.bincount(labels).astype(np.float64), k), (exemplars, saved)
+            return Partition.of(rows, labels), (exemplars, saved)
 
         exemplars, saved = search(range(bounds.low, bounds.high + 1), attempt, criterion)
         k = len(exemplars)

@@ -19,9 +19,10 @@ from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, wa
 from diarize.clustering.checks import Rows
 from diarize.clustering.composition import count_compositions
 from diarize.clustering.gradient import SetComposer
-from diarize.clustering.known import known_of, one_sided_axes, sure_voices
+from diarize.clustering.known import one_sided_axes, sure_voices
 from diarize.clustering.seeding import random_rows, spread_rows
 from diarize.clustering.selection import Criterion, Partition, search
+from diarize.scatter import Scatter
 from diarize.sets import SpeakerSets, enumerate_sets
 from diarize.threads import one_blas_thread
 
@@ -117,7 +118,7 @@ class CKM(SampledClusterer):
         self._tell_of_many(bounds)
         # Many small products: BLAS threads would wait for each other, and spin meanwhile.
         with one_blas_thread():
-            penalty = self._penalty(rows, told=bounds.low == bounds.high)
+            penalty = _penalty(criterion.scatter, told=bounds.low == bounds.high)
             if bounds.low < bounds.high:
                 start = self._search(rows, bounds, criterion, generator, penalty)
                 k = start.shape[1]
@@ -243,9 +244,9 @@ class CKM(SampledClusterer):
             finished.append(run)
         return min(finished, key=lambda run: float(run.costs()[0]))
 
-    def _penalty(self, rows: Rows, told: bool) -> CentroidPenalty:
-        """Where speakers lie, as far as it is known; `told`: so many are asked for."""
-        known = known_of(rows, self.scatter)
-        alike = known.alike if known is not None and told else None
-        apart = None if alike is None else alike + APART * (1 - alike)
-        return CentroidPenalty(apart, one_sided_axes(known))
+
+def _penalty(known: Scatter | None, told: bool) -> CentroidPenalty:
+    """Where speakers lie, as far as it is known; `told`: so many are asked for."""
+    alike = known.alike if known is not None and told else None
+    apart = None if alike is None else alike + APART * (1 - alike)
+    return CentroidPenalty(apart, one_sided_axes(known))

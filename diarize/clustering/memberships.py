@@ -91,10 +91,7 @@ class SoftClusterer(Clusterer):
 
         def attempt(k: int, _: int | None) -> tuple[Partition, int]:
             nearest = self._fitted(rows, k, generator).degrees(rows).argmax(axis=1)
-            used, labels = np.unique(nearest, return_inverse=True)
-            means = cluster_means(rows, labels, len(used))
-            ssd = float(((rows - means[labels]) ** 2).sum())
-            return Partition(ssd, np.bincount(labels).astype(np.float64), len(used)), k
+            return Partition.of(rows, np.unique(nearest, return_inverse=True)[1]), k
 
         return search(range(bounds.low, min(bounds.high, len(rows)) + 1), attempt, criterion)
 

@@ -35,9 +35,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 
-from diarize.clustering.geometry import lie_on_sphere
+from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.clustering.known import known_of
 from diarize.repetition import effective_rows
 from diarize.scatter import Scatter
@@ -73,6 +73,13 @@ class Partition(NamedTuple):
     ssd: float
     counts: Float64[np.ndarray, " sets"]
     k: int
+
+    @classmethod
+    def of(cls, rows: Float[np.ndarray, "n p"], labels: Int64[np.ndarray, " n"]) -> Partition:
+        """Of clusters 0 to k - 1, none of them empty, each around the mean of its rows."""
+        k = int(labels.max()) + 1
+        ssd = float(((rows - cluster_means(rows, labels, k)[labels]) ** 2).sum())
+        return cls(ssd, np.bincount(labels).astype(np.float64), k)
 
 
 @dataclass(frozen=True)

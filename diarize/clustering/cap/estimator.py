@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float64, Int64
+from scipy.linalg import block_diag
 
 from diarize.clustering.base import (
     Clusterer,
@@ -25,7 +26,7 @@ from diarize.clustering.cap.similarity import Similarity
 from diarize.clustering.checks import Rows, check_preference, check_rows
 from diarize.clustering.composition import compose_sets, count_orders
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.known import known_of, one_sided_axes, sure_voices
+from diarize.clustering.known import one_sided_axes, sure_voices
 from diarize.clustering.selection import Criterion, Partition, search
 from diarize.sets import SpeakerSets
 
@@ -148,7 +149,7 @@ class CAP(SampledClusterer):
             set_penalty=self.set_penalty,
         )
         low = min(bounds.low, len(first))
-        axes = one_sided_axes(known_of(rows, self.scatter))
+        axes = one_sided_axes(criterion.scatter)
         voices = sure_voices(distinct, axes, low)
         high = min(bounds.high, int(voices.sum()))
         candidates = ExemplarSearch(similarity, self.max_set_size, voices)
@@ -175,16 +176,13 @@ class CAP(SampledClusterer):
         # More speakers asked for than rows differ: copies become exemplars of themselves.
         copies = np.setdiff1d(np.arange(len(rows)), first)[: max(0, bounds.low - len(first))]
         exemplars = np.concatenate([first[list(best)], copies])
-        k, m = len(best), len(assignment.sets)
-        sets = np.zeros((m + len(copies), k + len(copies)), dtype=bool)
-        sets[:m, :k] = assignment.sets
-        sets[m:, k:] = np.eye(len(copies), dtype=bool)
+        sets = block_diag(assignment.sets, np.eye(len(copies), dtype=bool))
         ids = assignment.ids[copy_of]
-        ids[copies] = m + np.arange(len(copies))
+        ids[copies] = len(assignment.sets) + np.arange(len(copies))
         self.objective_ = self.preference_ * len(exemplars) - assignment.cost * similarity.scale
         vectors = rows[exemplars].astype(np.float64)
         return Regions(
-            ids=ids.astype(np.int64),
+            ids=ids,
             sets=SpeakerSets(sets),
             centers=compose_sets(self.compose, vectors, sets),
             offsets=float(self.set_penalty) * (sets.sum(axis=1) - 1.0),
