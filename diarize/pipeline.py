@@ -26,7 +26,6 @@ from diarize.storage.cache import Cache
 from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
-from diarize.timeline.naming import named_after
 from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
@@ -205,7 +204,7 @@ class Diarizer:
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
         if known is not None and known.names:
-            found, matched = named_after(found, known, self.likeness, embedded.narrow)
+            found, matched = found.named_after(known, self.likeness, embedded.narrow)
         if told.claims:
             found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from jaxtyping import Float, Float64, Int64
 
 from diarize.activity.counts import VoiceCounts
 from diarize.repetition import novelty
-from diarize.scatter import Scatter
+from diarize.scatter import Likeness, Scatter
 from diarize.sets import Speakers, SpeakerSets, to_sphere
 from diarize.timeline.borders import move_borders
 from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import Turn, in_scraps, name_turns, turns
-from diarize.voices.vectors import Monologues
+from diarize.voices.vectors import Monologues, Voiceprints
+from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -62,6 +64,18 @@ class Decoded:
         for segment, name in self.tracks:
             annotation[segment, name] = name
         return annotation
+
+    def named_after(
+        self, known: Voiceprints, likeness: Likeness, narrow: bool = False
+    ) -> tuple[Decoded, tuple[Match, ...]]:
+        """Call speakers who sound like known voices by their names; the band may be narrow."""
+        voices = self.monologues.voiceprints(narrow)
+        (called,) = name_speakers([voices], known, likeness)
+        now = replace(voices, names=tuple(called[name] for name in voices.names))
+        names = {number: called[name] for number, name in self.names.items()}
+        return replace(self, names=names), tuple(
+            matches(now, known, eq, log_odds(now, known, likeness))
+        )
 
 
 def decoder(
