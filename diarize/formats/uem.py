@@ -2,50 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyannote.core import Segment, Timeline
 
 from diarize.errors import InputError
-from diarize.formats.lines import Source, records, split_fields, times, token
-
-
-@dataclass(frozen=True)
-class UemLine:
-    """A region of a recording, from `start` to `end` seconds, that is to be scored.
-
-    >>> line = UemLine.parse("talk 1 0.000 92.500")
-    >>> line
-    UemLine(uri='talk', start=0.0, end=92.5, channel='1')
-    >>> line.serialise()
-    'talk 1 0.000 92.500'
-    """
-
-    uri: str
-    start: float
-    end: float
-    channel: str = "1"
-
-    @classmethod
-    def parse(cls, text: str) -> UemLine:
-        """The region of a line.
-
-        Raises:
-            ValueError: missing fields, an end before the start, times that are no numbers.
-        """
-        return cls.from_fields(split_fields(text))
-
-    @classmethod
-    def from_fields(cls, fields: list[str]) -> UemLine:
-        """The region of a line that is split already; raises as `parse`."""
-        if len(fields) != 4:
-            raise ValueError(f"{len(fields)} fields: a UEM line has 4 (file, channel, start, end)")
-        uri, channel, start, end = fields
-        return cls(uri, *times(start, end), channel)
-
-    def serialise(self) -> str:
-        """The line without its end, times with three decimals, white space in names as ``_``."""
-        return f"{token(self.uri)} {token(self.channel)} {self.start:.3f} {self.end:.3f}"
+from diarize.formats.lines import Source, records, times, token
 
 
 def read_uem(source: Source) -> dict[str, Timeline]:
@@ -59,14 +19,20 @@ def read_uem(source: Source) -> dict[str, Timeline]:
     regions: dict[str, list[Segment]] = {}
     for fields, number, name in records(source):
         try:
-            line = UemLine.from_fields(fields)
+            region = _region(fields)
         except ValueError as error:
             raise InputError(f"{name}, line {number}: {error}") from None
-        regions.setdefault(line.uri, []).append(Segment(line.start, line.end))
+        regions.setdefault(fields[0], []).append(region)
     return {uri: Timeline(segments, uri=uri).support() for uri, segments in regions.items()}
 
 
+def _region(fields: list[str]) -> Segment:
+    if len(fields) != 4:
+        raise ValueError(f"{len(fields)} fields: a UEM line has 4 (file, channel, start, end)")
+    return Segment(*times(*fields[2:]))
+
+
 def uem_text(timeline: Timeline) -> str:
-    """All regions as UEM lines, in order of time."""
-    uri = "" if timeline.uri is None else timeline.uri
-    return "".join(UemLine(uri, region.start, region.end).serialise() + "\n" for region in timeline)
+    """All regions as UEM lines, in order of time, white space in names as ``_``."""
+    uri = token("" if timeline.uri is None else timeline.uri)
+    return "".join(f"{uri} 1 {region.start:.3f} {region.end:.3f}\n" for region in timeline)

@@ -64,13 +64,13 @@ class RttmLines:
     uri: str
 
     def show(self, turns: Sequence[Turn], heard: float, decided: float) -> None:
-        from diarize.formats.rttm import RttmLine
+        from diarize.formats.rttm import rttm_line
 
         live = [turn for turn in turns if not turn.final]
         for turn in live:
             start, end = round(turn.start, 3), round(turn.end, 3)
             for name in turn.speakers if end > start else ():
-                print(RttmLine(self.uri, start, end - start, name).serialise())
+                print(rttm_line(self.uri, start, end, name))
         if live:
             sys.stdout.flush()
 

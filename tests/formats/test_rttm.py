@@ -102,11 +102,6 @@ def test_a_wrong_line_is_refused_with_its_place(tmp_path: Path, line: str, reaso
     assert "\n" not in message
 
 
-def test_a_line_without_anything_is_no_turn() -> None:
-    with pytest.raises(ValueError, match=r"^'' is no line type of RTTM"):
-        rttm.RttmLine.parse(" ")
-
-
 def test_turns_without_length_and_turns_given_twice() -> None:
     empty = GOOD.replace("2.25", "0.000")
     annotations = read_rttm(io.StringIO(empty + GOOD + GOOD))

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 import io
 
 import pytest
 from pyannote.core import Segment, Timeline
 
-import diarize.formats.uem as uem
 from diarize.errors import InputError
 from diarize.formats import read_uem, uem_text
-
-
-def test_the_examples_hold() -> None:
-    assert doctest.testmod(uem).failed == 0
 
 
 def test_regions_are_joined_and_sorted() -> None:
