@@ -70,7 +70,7 @@ def read_csv(source: Source, *, delimiter: str = ",") -> dict[str, list[Turn]]:
             found.setdefault(uri or stem_of(name), []).append(turn)
     except (ValueError, csv.Error) as error:
         raise InputError(f"{name}, line {lines.line_num}: {error}") from None
-    return found or {stem_of(name): []}
+    return found
 
 
 def _turn(fields: Mapping[Any, Any]) -> tuple[str, Turn]:

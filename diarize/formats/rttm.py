@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyannote.core import Annotation, Segment
+from pyannote.core import Annotation
 
 from diarize.errors import InputError
 from diarize.formats.lines import Source, records, seconds, shorten, token
-from diarize.formats.turns import Turn, written_turns
+from diarize.formats.turns import Turn, annotated, written_turns
 
 ENDING = ".rttm"  # of the files of a folder that are read
 
@@ -42,18 +42,21 @@ def read_rttm(source: Source) -> dict[str, Annotation]:
     Raises:
         InputError: the file cannot be read, or a line is wrong; names file, line and reason.
     """
-    annotations: dict[str, Annotation] = {}
-    for track, (fields, number, name) in enumerate(records(source)):
+    return {uri: annotated(turns, uri)[0] for uri, turns in rttm_turns(source).items()}
+
+
+def rttm_turns(source: Source) -> dict[str, list[Turn]]:
+    """The turns of `read_rttm`, sorted by start and end; those given twice stay two."""
+    found: dict[str, list[Turn]] = {}
+    for fields, number, name in records(source):
         try:
             turn = _turn(fields)
         except ValueError as error:
             raise InputError(f"{name}, line {number}: {error}") from None
-        uri = fields[1]
-        if uri not in annotations:
-            annotations[uri] = Annotation(uri=uri)
-        if turn is not None:
-            annotations[uri][Segment(turn.start, turn.end), track] = turn.speaker
-    return annotations
+        turns = found.setdefault(fields[1], [])
+        if turn is not None and turn.end > turn.start:
+            turns.append(turn)
+    return {uri: sorted(turns, key=lambda turn: turn[:2]) for uri, turns in found.items()}
 
 
 def _turn(fields: list[str]) -> Turn | None:

@@ -16,7 +16,7 @@ from diarize.formats.csv import CSV_HEADER, TSV_HEADER, csv_text, read_csv, read
 from diarize.formats.eaf import eaf_text, read_eaf
 from diarize.formats.json import json_text, read_json
 from diarize.formats.lines import NUMBER, Source, name_of_source, read_text, stem_of
-from diarize.formats.rttm import ENDING, read_rttm, rttm_text
+from diarize.formats.rttm import ENDING, rttm_text, rttm_turns
 from diarize.formats.srt import read_srt, srt_text
 from diarize.formats.textgrid import read_textgrid, textgrid_text
 from diarize.formats.turns import Beside, Confidence, Turn, annotated, written_turns
@@ -71,14 +71,6 @@ def _eaf(annotation: Annotation, _: object, __: object, beside: Beside = _NOTHIN
     return eaf_text(annotation, beside.media, beside.home)
 
 
-def _read_rttm(source: Source) -> dict[str, list[Turn]]:
-    found = {
-        uri: [Turn(s.start, s.end, name) for s, _, name in annotation.itertracks(yield_label=True)]
-        for uri, annotation in read_rttm(source).items()
-    }
-    return found or {stem_of(name_of_source(source)): []}
-
-
 def _regions(annotation: Annotation) -> str:
     """Where somebody speaks, as UEM."""
     turns = [Segment(turn.start, turn.end) for turn in written_turns(annotation)]
@@ -86,7 +78,7 @@ def _regions(annotation: Annotation) -> str:
 
 
 FORMATS: dict[str, Format] = {
-    "rttm": Format("rttm", lambda found, *_: rttm_text(found), _read_rttm, holds_several=True),
+    "rttm": Format("rttm", lambda found, *_: rttm_text(found), rttm_turns, holds_several=True),
     "json": Format("json", _json, read_json),
     "csv": Format(
         "csv",
@@ -157,6 +149,8 @@ def written_format(path: str | os.PathLike[str]) -> str | None:
 def read_turns(source: Source, name: str | None = None) -> dict[str, list[Turn]]:
     """The turns of every recording that a file speaks of.
 
+    One without any line speaks of a recording named as the file's stem.
+
     Args:
         source: a path, ``-`` (standard input) or an open file.
         name: of the format; None: as the file's ending says.
@@ -172,7 +166,7 @@ def read_turns(source: Source, name: str | None = None) -> dict[str, list[Turn]]
     read = require_format(name).read
     if read is None:
         raise InputError(f"format {name}: does not say who speaks")
-    return read(source)
+    return read(source) or {stem_of(name_of_source(source)): []}
 
 
 def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
@@ -207,10 +201,8 @@ def load_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
 
 
 def _load_file(path: str | os.PathLike[str]) -> dict[str, Annotation]:
-    stem = stem_of(name_of_source(path))
-    if (kind := turns_format(path)) != "rttm":
-        return {uri: annotated(turns, uri)[0] for uri, turns in read_turns(path, kind).items()}
-    return read_rttm(path) or {stem: Annotation(uri=stem)}
+    found = read_turns(path, turns_format(path))
+    return {uri: annotated(turns, uri)[0] for uri, turns in found.items()}
 
 
 def require_format(name: str) -> Format:
