@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from pyannote.core import Annotation
 
-from diarize.errors import InputError
-from diarize.formats.lines import Source, one_line, read_text, stem_of, times
+from diarize.formats.lines import Source, blaming, one_line, read_text, split_lines, stem_of, times
 from diarize.formats.turns import Turn, written_turns
 
 
@@ -30,13 +27,11 @@ def read_audacity(source: Source) -> dict[str, list[Turn]]:
     """
     name, text = read_text(source)
     turns = []
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+    for number, line in enumerate(split_lines(text), start=1):
         if not line.strip() or line.startswith("\\"):
             continue
-        try:
+        with blaming(f"{name}, line {number}"):
             turns.append(_turn(line.split("\t", 2)))
-        except ValueError as error:
-            raise InputError(f"{name}, line {number}: {error}") from None
     return {stem_of(name): [turn for turn in turns if turn.end > turn.start]}
 
 

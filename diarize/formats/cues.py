@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, in_order, one_line
+from diarize.formats.lines import MAX_SECONDS, blaming, in_order, one_line, split_lines
 
 # 1:02:03,456 or 02:03.456; people write both marks into both formats.
 _TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
@@ -59,7 +58,7 @@ def parse_blocks(name: str, text: str) -> Iterator[Cue | str]:
     Raises:
         InputError: as `parse_cues`.
     """
-    lines = re.split(r"\r\n|\n|\r", text)
+    lines = split_lines(text)
     begin = 0
     while begin < len(lines):
         end = begin
@@ -72,10 +71,8 @@ def parse_blocks(name: str, text: str) -> Iterator[Cue | str]:
             if block:
                 yield "\n".join(block)
         else:
-            try:
+            with blaming(f"{name}, line {begin + timing + 1}"):
                 start, stop, settings = _times(block[timing])
-            except ValueError as error:
-                raise InputError(f"{name}, line {begin + timing + 1}: {error}") from None
             shown = "\n".join(block[timing + 1 :])
             yield Cue(start, stop, shown, settings, name="\n".join(block[:timing]))
         begin = end + 1

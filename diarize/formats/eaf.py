@@ -10,7 +10,15 @@ from xml.etree import ElementTree
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, Source, one_line, read_text, shorten, stem_of
+from diarize.formats.lines import (
+    MAX_SECONDS,
+    Source,
+    blaming,
+    one_line,
+    read_text,
+    shorten,
+    stem_of,
+)
 from diarize.formats.turns import Turn, written_tiers
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -101,7 +109,7 @@ def read_eaf(source: Source) -> dict[str, list[Turn]]:
         raise InputError(f"{name}: not XML ({error})") from None
     if root.tag != "ANNOTATION_DOCUMENT":
         raise InputError(f"{name}: not an ELAN file, but <{shorten(root.tag)}>")
-    try:
+    with blaming(name):
         times = {
             slot.get("TIME_SLOT_ID"): _seconds(slot.get("TIME_VALUE"))
             for slot in root.iterfind("TIME_ORDER/TIME_SLOT")
@@ -112,8 +120,6 @@ def read_eaf(source: Source) -> dict[str, list[Turn]]:
             if tier.get("PARENT_REF") is None
             for turn in _turns(tier, times)
         ]
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from None
     return {stem_of(name): sorted(turns, key=lambda turn: turn[:3])}
 
 

@@ -12,6 +12,7 @@ from diarize.errors import InputError
 from diarize.formats.lines import (
     MAX_SECONDS,
     Source,
+    blaming,
     in_order,
     parse_jsons,
     probability,
@@ -112,10 +113,8 @@ def _turns(name: str, contents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict
             raise InputError(f"{name}: no list 'turns' in this file")
         turns = found.setdefault(uri, [])
         for number, fields in enumerate(listed):
-            try:
+            with blaming(f"{name}: entry {number} of 'turns'"):
                 turns.append(_turn(fields))
-            except ValueError as error:
-                raise InputError(f"{name}: entry {number} of 'turns': {error}") from None
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -45,10 +46,24 @@ def records(source: Source) -> Iterator[tuple[list[str], int, str]]:
         InputError: the file cannot be read or is no UTF-8 text.
     """
     name, text = read_text(source)
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+    for number, line in enumerate(split_lines(text), start=1):
         fields = split_fields(line)
         if fields and fields[0][0] not in ";#":
             yield fields, number, name
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, which end in LF, CRLF or CR; behind the last end there is one more."""
+    return re.split(r"\r\n|\n|\r", text)
+
+
+@contextmanager
+def blaming(place: str) -> Iterator[None]:
+    """Make a ValueError an InputError that says the place too, of a file, say."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from None
 
 
 def split_fields(line: str) -> list[str]:

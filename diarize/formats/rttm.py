@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyannote.core import Annotation
 
-from diarize.errors import InputError
-from diarize.formats.lines import Source, records, seconds, shorten, token
+from diarize.formats.lines import Source, blaming, records, seconds, shorten, token
 from diarize.formats.turns import Turn, annotated, written_turns
 
 ENDING = ".rttm"  # of the files of a folder that are read
@@ -49,10 +48,8 @@ def rttm_turns(source: Source) -> dict[str, list[Turn]]:
     """The turns of `read_rttm`, sorted by start and end; those given twice stay two."""
     found: dict[str, list[Turn]] = {}
     for fields, number, name in records(source):
-        try:
+        with blaming(f"{name}, line {number}"):
             turn = _turn(fields)
-        except ValueError as error:
-            raise InputError(f"{name}, line {number}: {error}") from None
         turns = found.setdefault(fields[1], [])
         if turn is not None and turn.end > turn.start:
             turns.append(turn)

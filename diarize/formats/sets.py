@@ -6,7 +6,7 @@ import json
 import os
 
 from diarize.errors import InputError
-from diarize.formats.lines import parse_json, read_text
+from diarize.formats.lines import blaming, parse_json, read_text
 from diarize.sets import SpeakerSets
 
 MOST_SPEAKERS = 10_000  # in a file of sets
@@ -38,7 +38,5 @@ def read_sets(path: str | os.PathLike[str]) -> SpeakerSets:
             raise InputError(
                 f"{name}: entry {number} of 'sets' has an index of {MOST_SPEAKERS} or more"
             )
-    try:
+    with blaming(name):
         return SpeakerSets.from_lists(rows)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from error

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyannote.core import Segment, Timeline
 
-from diarize.errors import InputError
-from diarize.formats.lines import Source, records, times, token
+from diarize.formats.lines import Source, blaming, records, times, token
 
 
 def read_uem(source: Source) -> dict[str, Timeline]:
@@ -18,10 +17,8 @@ def read_uem(source: Source) -> dict[str, Timeline]:
     """
     regions: dict[str, list[Segment]] = {}
     for fields, number, name in records(source):
-        try:
+        with blaming(f"{name}, line {number}"):
             region = _region(fields)
-        except ValueError as error:
-            raise InputError(f"{name}, line {number}: {error}") from None
         regions.setdefault(fields[0], []).append(region)
     return {uri: Timeline(segments, uri=uri).support() for uri, segments in regions.items()}
 

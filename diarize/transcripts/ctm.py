@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable
 
 from diarize.errors import InputError
-from diarize.formats.lines import records, seconds, token
+from diarize.formats.lines import blaming, records, seconds, token
 from diarize.transcripts.passages import Passage, Transcript, Word, joined
 
 _PAUSE = 0.5  # seconds of silence between two passages
@@ -22,10 +22,8 @@ def parse_ctm(name: str, text: str) -> list[Transcript]:
     """
     words: dict[str, list[Word]] = {}
     for fields, number, _ in records(io.StringIO(text)):
-        try:
+        with blaming(f"{name}, line {number}"):
             uri, word = _word(fields)
-        except ValueError as error:
-            raise InputError(f"{name}, line {number}: {error}") from None
         words.setdefault(uri, []).append(word)
     return [Transcript(uri, tuple(_passages(said))) for uri, said in words.items()]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS, parse_json, unicode
+from diarize.formats.lines import MAX_SECONDS, blaming, parse_json, unicode
 from diarize.transcripts.passages import Passage, Transcript, Word, labelled
 from diarize.transcripts.whisper_cpp import (
     is_whisper_cpp,
@@ -33,10 +33,8 @@ def parse_whisper(name: str, text: str, uri: str) -> list[Transcript]:
         raise InputError(f"{name}: no list 'segments' in this file, as Whisper writes it")
     passages = []
     for number, fields in enumerate(found):
-        try:
+        with blaming(f"{name}: entry {number} of 'segments'"):
             passages.append(_passage(fields))
-        except ValueError as error:
-            raise InputError(f"{name}: entry {number} of 'segments': {error}") from None
     return [Transcript(uri, tuple(passages), content)]
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from diarize.errors import InputError
-from diarize.formats.lines import MAX_SECONDS
+from diarize.formats.lines import MAX_SECONDS, blaming
 from diarize.transcripts.passages import Passage, Transcript, Word, labelled
 
 _MOST = 1000 * MAX_SECONDS  # milliseconds
@@ -29,15 +28,13 @@ def parse_whisper_cpp(name: str, content: Mapping[str, Any], uri: str) -> list[T
     """
     passages = []
     for number, fields in enumerate(content["transcription"]):
-        try:
+        with blaming(f"{name}: entry {number} of 'transcription'"):
             start, end = _times(fields)
             text = fields.get("text")
             if not isinstance(text, str):
                 raise ValueError("no 'text'")
             tokens = fields.get("tokens")
             words = tuple(_words(tokens)) if isinstance(tokens, list) else ()
-        except ValueError as error:
-            raise InputError(f"{name}: entry {number} of 'transcription': {error}") from None
         passages.append(Passage(start, max(start, end), text, words, own=fields))
     return [Transcript(uri, tuple(passages), content)]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from diarize.errors import InputError
-from diarize.formats.lines import in_order, one_line, seconds
+from diarize.formats.lines import blaming, in_order, one_line, seconds, split_lines
 from diarize.formats.turns import milliseconds
 from diarize.transcripts.passages import Passage, Transcript
 
@@ -20,18 +18,16 @@ def parse_whisper_tsv(name: str, text: str, uri: str) -> list[Transcript]:
     Raises:
         InputError: another header, or a line that is wrong; names file, line and reason.
     """
-    lines = re.split(r"\r\n|\n|\r", text)
+    lines = split_lines(text)
     columns = lines[0].split("\t")
     if [column for column in columns if column != "speaker"] != list(_HEADER):
         raise InputError(f"{name}: the first line is not 'start end text', as Whisper writes it")
     passages = []
     for number, line in enumerate(lines[1:], start=2):
         if line.strip():
-            try:
-                fields = line.split("\t", len(columns) - 1)
+            fields = line.split("\t", len(columns) - 1)
+            with blaming(f"{name}, line {number}"):
                 passages.append(_passage(dict(zip(columns, fields, strict=False))))
-            except ValueError as error:
-                raise InputError(f"{name}, line {number}: {error}") from None
     return [Transcript(uri, tuple(passages))]
 
 

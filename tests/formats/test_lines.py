@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from diarize.errors import InputError
 from diarize.formats.lines import (
+    blaming,
     one_line,
     read_text,
     records,
@@ -49,6 +50,16 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         list(records(io.BytesIO(b"fine\n\xff\n")))
     with pytest.raises(InputError, match=r"input, line 3: not UTF-8 text"):
         list(records(io.BytesIO(b"\n\n\xff\n")))
+
+
+def test_a_wrong_value_is_refused_with_its_place() -> None:
+    with (
+        pytest.raises(InputError, match=r"^talk\.rttm, line 2: no time$"),
+        blaming("talk.rttm, line 2"),
+    ):
+        raise ValueError("no time")
+    with pytest.raises(KeyError), blaming("talk.rttm"):
+        raise KeyError
 
 
 def test_only_blanks_and_tabs_separate() -> None:
