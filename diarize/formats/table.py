@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyannote.core import Annotation, Segment, Timeline
 
@@ -77,23 +78,18 @@ def _regions(annotation: Annotation) -> str:
     return uem_text(Timeline(turns, uri=annotation.uri).support())
 
 
+def _table(suffix: str, text: Callable[..., str], read: Callable[..., Any], header: str) -> Format:
+    def write(found: Annotation, _: object, sure: Confidence | None, *__: object) -> str:
+        return text(found, sure)
+
+    return Format(suffix, write, read, holds_several=True, header=header)
+
+
 FORMATS: dict[str, Format] = {
     "rttm": Format("rttm", lambda found, *_: rttm_text(found), rttm_turns, holds_several=True),
     "json": Format("json", _json, read_json),
-    "csv": Format(
-        "csv",
-        lambda found, _, sure, *__: csv_text(found, sure),
-        read_csv,
-        holds_several=True,
-        header=CSV_HEADER,
-    ),
-    "tsv": Format(
-        "tsv",
-        lambda found, _, sure, *__: tsv_text(found, sure),
-        read_tsv,
-        holds_several=True,
-        header=TSV_HEADER,
-    ),
+    "csv": _table("csv", csv_text, read_csv, CSV_HEADER),
+    "tsv": _table("tsv", tsv_text, read_tsv, TSV_HEADER),
     "textgrid": Format("TextGrid", _textgrid, read_textgrid, named=False),
     "eaf": Format("eaf", _eaf, read_eaf, named=False),
     "audacity": Format("txt", lambda found, *_: audacity_text(found), read_audacity, named=False),
