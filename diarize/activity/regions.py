@@ -11,6 +11,8 @@ from jaxtyping import Bool, Float32, Float64
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
+    from pyannote.core import Timeline
+
     from diarize.audio import Recording
 
 
@@ -33,6 +35,24 @@ def require_bounds(threshold: float, **durations: float) -> None:
 def whole(recording: Recording, hook: Any = None) -> Float64[np.ndarray, "1 2"]:
     """Give a recording, or the part of it that is read, as one region; there is no progress."""
     return np.array([[recording.start, recording.start + recording.duration]])
+
+
+def regions_of(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
+    """Begin and end of each segment, seconds, in order of time; disjoint if they are."""
+    return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)
+
+
+def seconds_in(
+    stretches: Float64[np.ndarray, "n 2"], regions: Float64[np.ndarray, "m 2"]
+) -> Float64[np.ndarray, " n"]:
+    """How many seconds of each stretch lie in the regions."""
+    if not len(regions):
+        return np.zeros(len(stretches))
+    times = regions.ravel()
+    # What lies in them up to an instant is linear between their edges.
+    inside = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
+    begin, end = np.interp(stretches.T, times, inside)
+    return np.asarray(end - begin)
 
 
 def disjoint_regions(regions: Any) -> Float64[np.ndarray, "k 2"]:

@@ -81,7 +81,7 @@ class Turns:
 
     def speech(self, recording: Recording, hook: Any = None) -> Any:
         """Give the regions in which somebody has a turn, as a detector of speech does."""
-        from diarize.timeline import regions_of
+        from diarize.activity.regions import regions_of
 
         return regions_of(self.of(recording.uri).get_timeline().support())
 

@@ -16,11 +16,11 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.ndimage import uniform_filter1d
 
 from diarize.activity.counts import Activity, Heard
-from diarize.activity.regions import clip_regions, close_gaps, runs
+from diarize.activity.regions import clip_regions, close_gaps, regions_of, runs
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.errors import InputError
 from diarize.progress import Hook
-from diarize.timeline import Diarization, TimelineOptions, regions_of
+from diarize.timeline import Diarization, TimelineOptions
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation

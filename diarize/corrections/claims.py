@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
+from diarize.activity.regions import regions_of
 from diarize.errors import InputError
-from diarize.timeline import Turn, regions_of
+from diarize.timeline import Turn
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Timeline

@@ -13,7 +13,7 @@ from diarize.timeline.trellis import TimelineOptions
 from diarize.voices.vectors import SHORTEST
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation, Timeline
+    from pyannote.core import Annotation
 
 Turn = tuple[float, float, int]  # begin and end in seconds, number of the speaker
 
@@ -159,11 +159,6 @@ def name_turns(found: Sequence[Turn]) -> dict[int, str]:
     """Call speakers SPEAKER_00, SPEAKER_01, ... in order of first appearance."""
     order = dict.fromkeys(speaker for _, _, speaker in found)
     return {speaker: f"SPEAKER_{n:02d}" for n, speaker in enumerate(order)}
-
-
-def regions_of(timeline: Timeline) -> Float64[np.ndarray, "m 2"]:
-    """Begin and end of each segment, seconds, in order of time; disjoint if they are."""
-    return np.array([(s.start, s.end) for s in timeline], np.float64).reshape(-1, 2)
 
 
 def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSets:

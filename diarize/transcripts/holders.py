@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float64
 from pyannote.core import Segment, Timeline
 
+from diarize.activity.regions import regions_of, seconds_in
 from diarize.formats.turns import Turn, exclusive
-from diarize.timeline import regions_of
 
 _DECIMALS = 6  # of seconds, below which two shares are one
 
@@ -41,26 +41,14 @@ def _shares(
     stretches: Float64[np.ndarray, "n 2"], names: Sequence[str], turns: Sequence[Turn]
 ) -> Float64[np.ndarray, "k n"]:
     """Seconds that each speaker holds of each stretch."""
-    return np.stack([_held(stretches, _regions(turns, name)) for name in names])
+    held = [seconds_in(stretches, _regions(turns, name)) for name in names]
+    return np.round(held, _DECIMALS)
 
 
 def _regions(turns: Iterable[Turn], name: str) -> Float64[np.ndarray, "m 2"]:
     """Where a speaker speaks: disjoint, in order of time."""
     own = Timeline(Segment(turn.start, turn.end) for turn in turns if turn.speaker == name)
     return regions_of(own.support())
-
-
-def _held(
-    stretches: Float64[np.ndarray, "n 2"], regions: Float64[np.ndarray, "m 2"]
-) -> Float64[np.ndarray, " n"]:
-    # The talk time up to an instant is linear between the regions' edges.
-    lengths = regions[:, 1] - regions[:, 0]
-    talked = np.repeat(np.cumsum(lengths), 2)
-    talked[::2] -= lengths
-    if not len(talked):
-        return np.zeros(len(stretches))
-    until = np.interp(stretches, regions.ravel(), talked)
-    return np.round(until[:, 1] - until[:, 0], _DECIMALS)
 
 
 def _distances(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Float64, Int64
 
+from diarize.activity.regions import regions_of, seconds_in
 from diarize.sets import to_sphere
 
 if TYPE_CHECKING:
@@ -120,7 +121,10 @@ class Monologues:
                 is said again.
         """
         names = tuple(by_first_appearance(annotation))
-        held = [_held(annotation, name, cells) for name in names]
+        held = [
+            seconds_in(cells, regions_of(annotation.label_timeline(name).support()))
+            for name in names
+        ]
         weights = np.reshape(held, (len(names), len(cells)))
         alone = np.where(weights.sum(axis=0) - weights < 1e-6, weights, 0.0)
         spoken = (alone + weights).sum(axis=1) / 2
@@ -151,17 +155,6 @@ class Monologues:
 def by_first_appearance(annotation: Annotation) -> list[str]:
     """Labels of an annotation in the order in which they begin to speak."""
     return list(dict.fromkeys(label for _, _, label in annotation.itertracks(yield_label=True)))
-
-
-def _held(
-    annotation: Annotation, name: str, cells: Float64[np.ndarray, "n 2"]
-) -> Float64[np.ndarray, "n"]:
-    """For how many seconds of each cell a speaker has a turn."""
-    turns = annotation.label_timeline(name).support()
-    times = np.array([(turn.start, turn.end) for turn in turns]).ravel()
-    spoken = np.cumsum(np.diff(times, prepend=times[0]) * (np.arange(len(times)) % 2))
-    begin, end = np.interp(cells.T, times, spoken)
-    return np.asarray(end - begin)
 
 
 def rename(

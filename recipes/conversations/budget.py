@@ -22,9 +22,9 @@ from steps.markdown import percent, print_table
 from steps.trained import MODEL
 
 from diarize import Diarizer
+from diarize.activity.regions import regions_of
 from diarize.scoring.der import speaker_time
 from diarize.scoring.elements import decompose
-from diarize.timeline import regions_of
 
 COLUMNS = ("speech regions", "number of speakers", "backend",
            "DER", "missed", "false alarm", "confusion")  # fmt: skip

@@ -5,9 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pyannote.core import Segment, Timeline
 
 from diarize.activity import NetworkActivity, SileroActivity, clip_regions, whole
-from diarize.activity.regions import close_gaps, disjoint_regions, runs, with_hysteresis
+from diarize.activity.regions import (
+    close_gaps,
+    disjoint_regions,
+    regions_of,
+    runs,
+    seconds_in,
+    with_hysteresis,
+)
 from diarize.activity.segmentation import SegmentationActivity
 from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError
@@ -23,6 +31,14 @@ def test_the_whole_recording() -> None:
     source = (np.ones(3 * SAMPLE_RATE), SAMPLE_RATE)
     assert whole(open_recording(source)).tolist() == [[0.0, 3.0]]
     assert whole(open_recording(source, start=1.0, end=2.5)).tolist() == [[1.0, 2.5]]
+
+
+def test_seconds_of_stretches_in_regions() -> None:
+    spoken = regions_of(Timeline([Segment(3, 5), Segment(1, 2)]))
+    assert spoken.tolist() == [[1, 2], [3, 5]]
+    stretches = regions((0, 1), (1.5, 4), (2, 3), (0, 9), (4, 4))
+    assert seconds_in(stretches, spoken).tolist() == [0, 1.5, 0, 3, 0]
+    assert seconds_in(stretches, regions()).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(
