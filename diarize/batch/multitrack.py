@@ -8,7 +8,6 @@ has the same waveform, apart from a delay.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64
@@ -19,11 +18,9 @@ from diarize.activity.counts import Activity, Heard
 from diarize.activity.regions import clip_regions, close_gaps, regions_of, runs
 from diarize.audio import SAMPLE_RATE, Recording
 from diarize.errors import InputError
+from diarize.formats.turns import Turn, annotated
 from diarize.progress import Hook
 from diarize.timeline import Diarization, TimelineOptions
-
-if TYPE_CHECKING:
-    from pyannote.core import Annotation
 
 FRAME = 1600  # samples, 100 ms, of which two waveforms are compared
 HOP = 800  # samples between two frames
@@ -73,7 +70,12 @@ def diarize_channels(
         own = _without(speech, times, leaked[:, number])
         own = close_gaps(own, options.min_gap)
         turns.append(own[own[:, 1] - own[:, 0] >= options.min_turn])
-    annotation = _annotation(turns, recording.uri)
+    named = (
+        Turn(begin, end, f"CHANNEL_{number}")
+        for number, own in enumerate(turns, start=1)
+        for begin, end in own.tolist()
+    )
+    annotation, _ = annotated(named, recording.uri)
     return Diarization(
         annotation=annotation,
         speech=regions_of(annotation.get_timeline().support()),
@@ -148,13 +150,3 @@ def _notes(turns: list[Float64[np.ndarray, "_ 2"]]) -> tuple[str, ...]:
     if len(silent) == len(turns):
         return ("no speech found",)
     return tuple(f"nobody speaks in channel {number}" for number in silent)
-
-
-def _annotation(turns: list[Float64[np.ndarray, "_ 2"]], uri: str) -> Annotation:
-    from pyannote.core import Annotation, Segment
-
-    annotation = Annotation(uri=uri)
-    for number, own in enumerate(turns):
-        for begin, end in own:
-            annotation[Segment(begin, end), number] = f"CHANNEL_{number + 1}"
-    return annotation

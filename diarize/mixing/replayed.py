@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float32
 
 from diarize.activity.regions import runs
 from diarize.errors import InputError
+from diarize.formats.turns import Turn, annotated
 from diarize.mixing.replay import Replay
 from diarize.mixing.speech import FRAME_SECONDS
 from diarize.mixing.talk import Talk
@@ -85,10 +86,9 @@ def reference(
     active: Bool[np.ndarray, "speakers frames"], names: Sequence[str], uri: str
 ) -> Annotation:
     """Who speaks when, out of the frames in which each voice has speech."""
-    from pyannote.core import Annotation, Segment
-
-    found = Annotation(uri=uri)
-    for name, row in zip(names, active, strict=True):
-        for begin, end in runs(row).tolist():
-            found[Segment(begin * FRAME_SECONDS, end * FRAME_SECONDS), name] = name
-    return found
+    turns = (
+        Turn(begin * FRAME_SECONDS, end * FRAME_SECONDS, name)
+        for name, row in zip(names, active, strict=True)
+        for begin, end in runs(row).tolist()
+    )
+    return annotated(turns, uri)[0]
