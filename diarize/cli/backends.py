@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 
 def backends() -> None:
     """List the clusterings that --backend knows, and the presets that --preset knows."""
-    from rich import box
-    from rich.table import Table
+    from rich.table import Column
 
     from diarize import clustering
-    from diarize.cli.tables import print_table
+    from diarize.cli.tables import plain, print_table
     from diarize.tuning.presets import PRESETS
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("name", no_wrap=True)
-    table.add_column("overlap", no_wrap=True)
-    table.add_column("needs the truth", no_wrap=True)
-    table.add_column("what it does")
+    short = partial(Column, no_wrap=True)
+    table = plain(short("name"), short("overlap"), short("needs the truth"), "what it does")
     for name in clustering.BACKENDS:
         estimator = clustering.make(name)
         table.add_row(
@@ -27,10 +25,7 @@ def backends() -> None:
         )
     print_table(table)
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("preset", no_wrap=True)
-    table.add_column("backend", no_wrap=True)
-    table.add_column("where it comes from")
+    table = plain(short("preset"), short("backend"), "where it comes from")
     for preset in PRESETS.values():
         backend = f"{preset.backend} or any" if preset.suits_any else preset.backend
         table.add_row(preset.name, backend, preset.source)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from diarize.errors import one_line
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from diarize.timeline import Diarization
 
 _UNBOUNDED = 10_000  # columns; a table is as wide as its content asks for
+
+
+def plain(*columns: Column | str) -> Table:
+    """A table whose only line is below its header."""
+    return Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
 def print_table(table: Table, *, stderr: bool = False) -> None:

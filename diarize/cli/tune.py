@@ -147,12 +147,9 @@ def _describe(found: Tuning, folders: Sequence[Path], settings: str) -> str:
 
 
 def _print_best(found: Tuning) -> None:
-    from rich import box
-    from rich.table import Table
+    from diarize.cli.tables import plain, print_table
 
-    from diarize.cli.tables import print_table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = plain()
     table.add_column(found.metric.upper(), justify="right", no_wrap=True)
     table.add_column("(s.e.)", justify="right", no_wrap=True)
     for name in found.params:
