@@ -30,6 +30,7 @@ _PARSE = {
     "json": parse_whisper,
     "srt": parse_srt_transcript,
     "vtt": parse_vtt_transcript,
+    "ctm": lambda name, text, uri: parse_ctm(name, text) or [Transcript(uri, ())],
     "tsv": parse_whisper_tsv,
 }
 _WRITE = {
@@ -51,8 +52,6 @@ def read_transcripts(source: Source, format: str) -> list[Transcript]:
         InputError: no such format, or the file cannot be read.
     """
     name, text = read_text(source)
-    if format == "ctm":
-        return parse_ctm(name, text) or [Transcript(stem_of(name), ())]
     return _PARSE[require_transcript(format)](name, text, stem_of(name))
 
 

@@ -72,6 +72,11 @@ class Transcript:
     passages: tuple[Passage, ...]
     own: Mapping[str, Any] = field(default_factory=dict)
 
+    def by_speaker(self) -> Iterator[Passage]:
+        """The passages, divided where the one who says the words changes."""
+        for passage in self.passages:
+            yield from passage.by_speaker()
+
 
 def label(transcript: Transcript, turns: Sequence[Turn]) -> Transcript:
     """Put speakers onto a transcript.

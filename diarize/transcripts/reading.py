@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from diarize.formats.lines import one_line
-from diarize.transcripts.passages import Passage, Transcript
+from diarize.transcripts.passages import Transcript
 
 LONGEST = 60.0  # seconds of one speaker after which a new paragraph shows the time again
 _TAGS = re.compile(r"</?(?:i|b|u|s|font)\b[^<>]*>", re.IGNORECASE)  # of subtitles
@@ -34,7 +34,9 @@ def _paragraphs(transcript: Transcript) -> Iterator[tuple[float, str, str]]:
     """Start, speaker ("": nobody is named) and text of what one speaker says on end."""
     begun: tuple[float, str] | None = None
     said: list[str] = []
-    for part in _parts(transcript):
+    for part in transcript.by_speaker():
+        if not part.text.strip():
+            continue
         name = one_line(part.speakers[0]) if part.speakers else ""
         if begun is not None and (name != begun[1] or part.start - begun[0] >= LONGEST):
             yield *begun, " ".join(said)
@@ -43,11 +45,6 @@ def _paragraphs(transcript: Transcript) -> Iterator[tuple[float, str, str]]:
         said.append(" ".join(_TAGS.sub("", part.text).split()))
     if begun is not None:
         yield *begun, " ".join(said)
-
-
-def _parts(transcript: Transcript) -> Iterator[Passage]:
-    for passage in transcript.passages:
-        yield from (part for part in passage.by_speaker() if part.text.strip())
 
 
 def _escaped(text: str) -> str:

@@ -61,10 +61,9 @@ def vtt_transcript_text(transcript: Transcript) -> str:
 def _parts(transcript: Transcript) -> list[tuple[Passage, str, float, float]]:
     """What becomes a cue, its text, and its times in whole milliseconds, at least one."""
     parts = []
-    for passage in transcript.passages:
-        for part in passage.by_speaker():
-            start = milliseconds(part.start)
-            end = max(milliseconds(part.end), start + 1)
-            # Whisper's texts begin with a blank.
-            parts.append((part, part.text.strip(), start / 1000, end / 1000))
+    for part in transcript.by_speaker():
+        start = milliseconds(part.start)
+        end = max(milliseconds(part.end), start + 1)
+        # Whisper's texts begin with a blank.
+        parts.append((part, part.text.strip(), start / 1000, end / 1000))
     return parts

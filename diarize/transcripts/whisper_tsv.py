@@ -41,9 +41,8 @@ def _passage(fields: dict[str, str]) -> Passage:
 def whisper_tsv_text(transcript: Transcript) -> str:
     """A line for each passage, divided where the speaker of its words changes, who is a column."""
     lines = ["start\tend\tspeaker\ttext"]
-    for passage in transcript.passages:
-        for part in passage.by_speaker():
-            speaker = one_line(part.speakers[0]) if part.speakers else ""
-            times = (str(milliseconds(time)) for time in (part.start, part.end))
-            lines.append("\t".join((*times, speaker, " ".join(part.text.split()))))
+    for part in transcript.by_speaker():
+        speaker = one_line(part.speakers[0]) if part.speakers else ""
+        times = (str(milliseconds(time)) for time in (part.start, part.end))
+        lines.append("\t".join((*times, speaker, " ".join(part.text.split()))))
     return "\n".join(lines) + "\n"

@@ -31,6 +31,7 @@ def test_a_passage_is_divided_where_the_speaker_changes() -> None:
         (0.5, 1.5, "Yes. It", ("ann",)), (2.1, 3.5, "is. So.", ("ben",))
     ]  # fmt: skip
     assert list(second.by_speaker()) == [second]
+    assert list(label(said(), TURNS).by_speaker()) == [*parts, second]
     (whole,) = label(said(), TURNS[:1]).passages[0].by_speaker()
     assert whole.text == " Yes. It is. So."
 
