@@ -49,10 +49,8 @@ def adapt(
     with progress() as hook:
         found = adapt_model(opened, diarizer, hook)
     save_model(found.model, out)
-    for line in _told(found):
-        note(line)
     changed = "adapted" if found.aligned else "unchanged"
-    note(f"the {changed} model is in {out}")
+    note(*_told(found), f"the {changed} model is in {out}")
 
 
 def _told(found: Adaptation) -> list[str]:

@@ -59,11 +59,9 @@ def perform(
             for done in performed:
                 printed.take(done.job, done.text)
                 results[done.job] = done.results
-                for text in done.notes:
-                    note(f"{done.job.source}: {text}")
+                note(*(f"{done.job.source}: {text}" for text in done.notes))
                 for result in done.results:
-                    for text in result.notes:
-                        note(text)
+                    note(*result.notes)
                     if not is_silent():
                         print_summary(result.found, result.elapsed)
                 with failures.of(done.job.source):

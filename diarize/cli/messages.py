@@ -27,10 +27,11 @@ def is_silent() -> bool:
     return bool(_silenced)
 
 
-def note(text: str) -> None:
-    """Say something that is no error and no result."""
+def note(*texts: str) -> None:
+    """Say what is no error and no result, each text on a line of its own."""
     if not is_silent():
-        _say(f"note: {text}")
+        for text in texts:
+            _say(f"note: {text}")
 
 
 def error(text: str) -> None:

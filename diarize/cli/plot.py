@@ -36,8 +36,7 @@ def timeline(
         truth, notes = paired(found, load_annotations(reference), "drawn")
         if not truth.keys() & found.keys():
             raise InputError(f"{reference}: no turns of {', '.join(found)}")
-        for line in notes:
-            note(line)
+        note(*notes)
     plot_timeline(found, out, reference=truth)
 
 
@@ -89,6 +88,5 @@ def score(
     if str(ref) == str(hyp) == "-":
         raise InputError("standard input: holds REF or HYP, not both")
     report = score_files(load_annotations(ref), load_annotations(hyp))
-    for remark in report.notes:
-        note(remark)
+    note(*report.notes)
     plot_score(report.files, report.total, out)

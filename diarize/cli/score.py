@@ -56,8 +56,7 @@ def score(
         collar=collar,
         skip_overlap=skip_overlap,
     )
-    for remark in report.notes:
-        note(remark)
+    note(*report.notes)
     if json:
         _print_json(report)
     else:

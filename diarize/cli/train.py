@@ -122,8 +122,7 @@ def embedding(
         )
         with progress() as hook:
             fit = fit_recordings(fitting, out, hook=hook, **how)
-        for line in _told(fit, out):
-            note(line)
+        note(*_told(fit, out))
         return
     if not speech:
         raise InputError("Missing option '--speech', or '--recordings' to fit to one's own.")

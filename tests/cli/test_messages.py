@@ -17,6 +17,14 @@ from diarize.cli.messages import (
 from diarize.errors import InputError, TrainingError, explain
 
 
+def test_each_note_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    note("one", "two\nlines")
+    note()
+    with silence():
+        note("nothing")
+    assert capsys.readouterr().err == "diarize: note: one\ndiarize: note: two lines\n"
+
+
 @pytest.mark.parametrize(
     ("problem", "status", "line"),
     [
