@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pyannote.core import Annotation
 
-from diarize.formats.lines import Source, blaming, one_line, read_text, split_lines, stem_of, times
+from diarize.formats.lines import Source, blaming, name_line, read_text, split_lines, stem_of, times
 from diarize.formats.turns import Turn, written_turns
 
 
 def audacity_text(annotation: Annotation) -> str:
     """All turns as labels, sorted by start, end and speaker; controls in names become blanks."""
     return "".join(
-        f"{turn.start:.6f}\t{turn.end:.6f}\t{one_line(turn.speaker)}\n"
+        f"{turn.start:.6f}\t{turn.end:.6f}\t{name_line(turn.speaker)}\n"
         for turn in written_turns(annotation)
     )
 
@@ -40,4 +40,4 @@ def _turn(fields: list[str]) -> Turn:
         raise ValueError("no label: start, end and name are divided by tabs")
     # Some locales write a decimal comma.
     start, end = (field.strip().replace(",", ".") for field in fields[:2])
-    return Turn(*times(start, end), one_line("".join(fields[2:])))
+    return Turn(*times(start, end), name_line("".join(fields[2:])))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from diarize.formats.lines import MAX_SECONDS, blaming, in_order, one_line, split_lines
+from diarize.formats.lines import MAX_SECONDS, blaming, in_order, name_line, split_lines
 
 # 1:02:03,456 or 02:03.456; people write both marks into both formats.
 _TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
@@ -115,5 +115,5 @@ def clock(seconds: float, mark: str) -> str:
 
 def shown_lines(text: str) -> str:
     """`text` without blank lines, which would end its cue, and without controls."""
-    lines = [one_line(line) for line in text.splitlines() if line.strip()]
+    lines = [name_line(line) for line in text.splitlines() if line.strip()]
     return "\n".join(lines)

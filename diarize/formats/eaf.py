@@ -14,7 +14,7 @@ from diarize.formats.lines import (
     MAX_SECONDS,
     Source,
     blaming,
-    one_line,
+    name_line,
     read_text,
     shorten,
     stem_of,
@@ -124,7 +124,7 @@ def read_eaf(source: Source) -> dict[str, list[Turn]]:
 
 
 def _turns(tier: ElementTree.Element, times: dict[str | None, float | None]) -> list[Turn]:
-    speaker = one_line(tier.get("TIER_ID", ""))
+    speaker = name_line(tier.get("TIER_ID", ""))
     turns = []
     for entry in tier.iterfind("ANNOTATION/ALIGNABLE_ANNOTATION"):
         start, end = (times.get(entry.get(f"TIME_SLOT_REF{edge}")) for edge in (1, 2))

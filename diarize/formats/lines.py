@@ -152,7 +152,7 @@ def token(name: object) -> str:
     return re.sub(r"\s", "_", unicode(name)) or "<NA>"
 
 
-def one_line(name: object) -> str:
+def name_line(name: object) -> str:
     """A name as one line: line breaks and controls become a blank; nothing becomes ``<NA>``."""
     return _CONTROLS.sub(" ", unicode(name)).strip() or "<NA>"
 

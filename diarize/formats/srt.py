@@ -10,7 +10,7 @@ from pyannote.core import Annotation
 
 from diarize.errors import InputError
 from diarize.formats.cues import Cue, clock, parse_blocks, shown_lines, warn_of_unnamed
-from diarize.formats.lines import Source, one_line, read_text, stem_of
+from diarize.formats.lines import Source, name_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
 _SPEAKER = re.compile(r"\[([^\[\]\n]+)\]:[ \t]*")
@@ -38,7 +38,7 @@ def write_srt(cues: Iterable[Cue]) -> str:
 
 def spoken_srt(speaker: str, text: str) -> str:
     """The text of a cue that `speaker` says; it says who speaks and, where it is empty, no more."""
-    name = one_line(speaker).translate(_BRACKETS)
+    name = name_line(speaker).translate(_BRACKETS)
     return shown_lines(f"[{name}]: {text}".replace("-->", "->"))
 
 

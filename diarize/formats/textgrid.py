@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pyannote.core import Annotation
 
 from diarize.errors import InputError
-from diarize.formats.lines import NUMBER, Source, one_line, read_text, seconds, stem_of, times
+from diarize.formats.lines import NUMBER, Source, name_line, read_text, seconds, stem_of, times
 from diarize.formats.turns import Turn, milliseconds, written_tiers
 
 # As Praat reads: a text in quotes (two of them are one), or what stands between blanks; from an
@@ -125,7 +125,7 @@ def _turns(values: Iterator[str]) -> list[Turn]:
         for _ in range(_count(size)):
             start, end = times(next(values), next(values))
             if next(values).strip():
-                turns.append(Turn(start, end, one_line(name)))
+                turns.append(Turn(start, end, name_line(name)))
     return turns
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from pyannote.core import Annotation, Segment
 
-from diarize.formats.lines import one_line
+from diarize.formats.lines import name_line
 
 Confidence: TypeAlias = Mapping[tuple[Segment, Any], float]
 """The probability that its speaker is right, of each segment and track of an annotation."""
@@ -79,7 +79,7 @@ def written_tiers(annotation: Annotation) -> dict[str, list[Turn]]:
     """
     tiers: dict[str, list[Turn]] = {}
     for start, end, name, _ in written_turns(annotation):
-        speaker = one_line(name)
+        speaker = name_line(name)
         tier = tiers.setdefault(speaker, [])
         if tier and start < tier[-1].end:
             tier[-1] = Turn(tier[-1].start, max(tier[-1].end, end), speaker)

@@ -10,7 +10,7 @@ from pyannote.core import Annotation
 
 from diarize.errors import InputError
 from diarize.formats.cues import Cue, clock, parse_cues, shown_lines, warn_of_unnamed
-from diarize.formats.lines import Source, one_line, read_text, stem_of
+from diarize.formats.lines import Source, name_line, read_text, stem_of
 from diarize.formats.turns import Turn, written_turns
 
 # A tag ends before the next begins: a file of tags without an end would take quadratic time.
@@ -24,7 +24,7 @@ def vtt_text(annotation: Annotation) -> str:
     The name stands in a voice tag and, since players do not show that, as the text.
     """
     return write_vtt(
-        Cue(turn.start, turn.end, spoken_vtt(turn.speaker, _escaped(one_line(turn.speaker))))
+        Cue(turn.start, turn.end, spoken_vtt(turn.speaker, _escaped(name_line(turn.speaker))))
         for turn in written_turns(annotation)
     )
 
@@ -41,7 +41,7 @@ def write_vtt(cues: Iterable[Cue]) -> str:
 
 def spoken_vtt(speaker: str, markup: str) -> str:
     """The text of a cue that `speaker` says; `markup` is what is said, escaped already."""
-    return shown_lines(f"<v {_escaped(one_line(speaker))}>{markup}</v>")
+    return shown_lines(f"<v {_escaped(name_line(speaker))}>{markup}</v>")
 
 
 def marked_up(text: str) -> str:
@@ -72,7 +72,7 @@ def read_vtt(source: Source) -> dict[str, list[Turn]]:
     name, text = read_text(source)
     cues = parse_vtt(name, text)
     turns = [
-        Turn(cue.start, cue.end, one_line(html.unescape(voice)))
+        Turn(cue.start, cue.end, name_line(html.unescape(voice)))
         for cue in cues
         for voice in dict.fromkeys(_VOICE.findall(cue.text))
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from diarize.formats.lines import one_line
+from diarize.formats.lines import name_line
 from diarize.transcripts.passages import Transcript
 
 LONGEST = 60.0  # seconds of one speaker after which a new paragraph shows the time again
@@ -37,7 +37,7 @@ def _paragraphs(transcript: Transcript) -> Iterator[tuple[float, str, str]]:
     for part in transcript.by_speaker():
         if not part.text.strip():
             continue
-        name = one_line(part.speakers[0]) if part.speakers else ""
+        name = name_line(part.speakers[0]) if part.speakers else ""
         if begun is not None and (name != begun[1] or part.start - begun[0] >= LONGEST):
             yield *begun, " ".join(said)
             begun, said = None, []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diarize.errors import InputError
-from diarize.formats.lines import blaming, in_order, one_line, seconds, split_lines
+from diarize.formats.lines import blaming, in_order, name_line, seconds, split_lines
 from diarize.formats.turns import milliseconds
 from diarize.transcripts.passages import Passage, Transcript
 
@@ -42,7 +42,7 @@ def whisper_tsv_text(transcript: Transcript) -> str:
     """A line for each passage, divided where the speaker of its words changes, who is a column."""
     lines = ["start\tend\tspeaker\ttext"]
     for part in transcript.by_speaker():
-        speaker = one_line(part.speakers[0]) if part.speakers else ""
+        speaker = name_line(part.speakers[0]) if part.speakers else ""
         times = (str(milliseconds(time)) for time in (part.start, part.end))
         lines.append("\t".join((*times, speaker, " ".join(part.text.split()))))
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from diarize.errors import InputError
 from diarize.formats.lines import (
     blaming,
-    one_line,
+    name_line,
     read_text,
     records,
     seconds,
@@ -109,10 +109,10 @@ def test_long_texts_are_cut() -> None:
 
 
 def test_names_on_one_line() -> None:
-    assert one_line(" Ann\r\n\tB\x00 ") == "Ann B"
-    assert one_line("\n") == one_line("") == "<NA>"
-    assert one_line("a\u2028b\uffff") == "a b"
-    assert one_line("b\udce9n") == "b\\udce9n"  # of a file whose name is no UTF-8
+    assert name_line(" Ann\r\n\tB\x00 ") == "Ann B"
+    assert name_line("\n") == name_line("") == "<NA>"
+    assert name_line("a\u2028b\uffff") == "a b"
+    assert name_line("b\udce9n") == "b\\udce9n"  # of a file whose name is no UTF-8
 
 
 def test_what_a_file_speaks_of_when_it_does_not_say() -> None:

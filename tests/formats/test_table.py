@@ -14,7 +14,7 @@ from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
 from diarize.formats import FORMATS, format_of, load_annotations, read_turns, require_format
-from diarize.formats.lines import one_line, token
+from diarize.formats.lines import name_line, token
 from diarize.formats.table import turns_format
 from diarize.formats.turns import Turn, annotated, written_tiers, written_turns
 
@@ -38,12 +38,12 @@ def annotate(milliseconds: list[tuple[int, int, str]]) -> Annotation:
 
 
 def of_srt(name: str) -> str:
-    return one_line(one_line(name).translate(str.maketrans("[]", "()")).replace("-->", "->"))
+    return name_line(name_line(name).translate(str.maketrans("[]", "()")).replace("-->", "->"))
 
 
 HELD: dict[str, Callable[[str], str]] = {"rttm": token, "srt": of_srt}
 HELD |= dict.fromkeys(["csv", "tsv"], lambda name: re.sub("\r\n?", "\n", name)) | {"json": str}
-HELD |= dict.fromkeys(["textgrid", "eaf", "audacity", "vtt"], one_line)
+HELD |= dict.fromkeys(["textgrid", "eaf", "audacity", "vtt"], name_line)
 """What becomes of a name in a format."""
 
 
