@@ -76,7 +76,7 @@ def write_voices(
 ) -> None:
     """Write the voices of all speakers; `linked`: one name is one person in all recordings."""
     from diarize.formats.embeddings import Embeddings
-    from diarize.formats.speakers import Speakers, write_speakers
+    from diarize.formats.speakers import SpeakerArchive, write_speakers
     from diarize.voices.vectors import join
 
     found = [result.found for result in results]
@@ -90,7 +90,7 @@ def write_voices(
     seconds = [turns.label_timeline(name).support().duration() for name, turns in who]
     write_speakers(
         path,
-        Speakers(
+        SpeakerArchive(
             model,
             tuple(name for name, _ in who),
             tuple(turns.uri for _, turns in who),

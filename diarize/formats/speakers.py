@@ -16,7 +16,7 @@ from diarize.storage.files import write_npz
 
 
 @dataclass(frozen=True)
-class Speakers:
+class SpeakerArchive:
     """Speakers of recordings, one row for each speaker of each recording.
 
     Attributes:
@@ -37,7 +37,7 @@ class Speakers:
     narrow: Bool[np.ndarray, " k"] | None = None
 
 
-def write_speakers(path: str | os.PathLike[str], speakers: Speakers) -> None:
+def write_speakers(path: str | os.PathLike[str], speakers: SpeakerArchive) -> None:
     """Write speakers as NPZ (no pickle), whole or not at all.
 
     The arrays are `embeddings` (k, p) float32, `name`, `uri`, `seconds`, `linked`, `narrow`,
@@ -57,7 +57,7 @@ def write_speakers(path: str | os.PathLike[str], speakers: Speakers) -> None:
     write_npz(path, arrays)
 
 
-def read_speakers(path: str | os.PathLike[str]) -> Speakers:
+def read_speakers(path: str | os.PathLike[str]) -> SpeakerArchive:
     """Read what `write_speakers` wrote.
 
     Raises:
@@ -72,7 +72,7 @@ def read_speakers(path: str | os.PathLike[str]) -> Speakers:
     linked = arrays.get("linked", np.array(None))
     if linked.shape != () or linked.dtype.kind != "b":
         raise InputError(f"{name}: no speakers in this file (no truth value 'linked')")
-    return Speakers(
+    return SpeakerArchive(
         voices,
         tuple(map(str, _column(arrays, "name", "U", k, name))),
         tuple(map(str, _column(arrays, "uri", "U", k, name))),

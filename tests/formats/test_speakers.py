@@ -10,12 +10,12 @@ import pytest
 
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings
-from diarize.formats.speakers import Speakers, read_speakers, write_speakers
+from diarize.formats.speakers import SpeakerArchive, read_speakers, write_speakers
 
 
-def speakers(k: int = 3) -> Speakers:
+def speakers(k: int = 3) -> SpeakerArchive:
     vectors = np.eye(4, dtype=np.float32)[:k]
-    return Speakers(
+    return SpeakerArchive(
         Embeddings(vectors, "lstm", "0" * 64),
         ("anna", "SPEAKER_00", "Ζωή")[:k],
         ("a", "a", "b")[:k],

@@ -17,7 +17,7 @@ from diarize.embedding.stretches import read_stretches
 from diarize.formats import FORMATS, load_annotations, read_turns, read_uem, uem_text
 from diarize.formats.embeddings import Embeddings, read_embeddings
 from diarize.formats.sets import read_sets, sets_text
-from diarize.formats.speakers import Speakers, read_speakers, write_speakers
+from diarize.formats.speakers import SpeakerArchive, read_speakers, write_speakers
 from diarize.formats.turns import Turn, annotated
 from diarize.sets import SpeakerSets
 from diarize.transcripts import (
@@ -173,7 +173,7 @@ def readers(folder: Path) -> Mapping[str, Reader]:
 
 def _archives(folder: Path) -> dict[str, Reader]:
     vectors = np.eye(3, 4, dtype=np.float32)
-    speakers = Speakers(
+    speakers = SpeakerArchive(
         Embeddings(vectors, "m", "0" * 64), ("a", "b", "c"), ("x", "x", "y"), np.ones(3), False
     )
     path = folder / "seed.npz"

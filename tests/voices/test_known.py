@@ -10,7 +10,7 @@ import pytest
 from diarize.activity import whole
 from diarize.errors import InputError
 from diarize.formats.embeddings import Embeddings
-from diarize.formats.speakers import Speakers, write_speakers
+from diarize.formats.speakers import SpeakerArchive, write_speakers
 from diarize.pipeline import Diarizer
 from diarize.storage.files import file_sha256
 from diarize.voices.known import learn_known, parse_known, read_voices
@@ -45,7 +45,7 @@ def write(path: Path, *names: str, linked: bool = False, model: str = "0" * 64) 
     rows = np.eye(16, dtype=np.float32)[: len(names)]
     uris = tuple(f"talk{n}" for n in range(len(names)))
     voices = Embeddings(rows, "lstm", model)
-    write_speakers(path, Speakers(voices, names, uris, np.ones(len(names)), linked))
+    write_speakers(path, SpeakerArchive(voices, names, uris, np.ones(len(names)), linked))
     return path
 
 
@@ -64,7 +64,7 @@ def test_who_was_heard_over_telephones_alone(tmp_path: Path) -> None:
     heard = ("anna", "ben", "anna"), ("a", "a", "b"), np.ones(3), False
     for narrow, alone in (([1, 1, 0], [False, True]), (None, [False, False])):
         band = None if narrow is None else np.array(narrow, bool)
-        write_speakers(tmp_path / "x.npz", Speakers(voices, *heard, band))
+        write_speakers(tmp_path / "x.npz", SpeakerArchive(voices, *heard, band))
         assert read_voices(str(tmp_path / "x.npz"), "0" * 64).narrowed.tolist() == alone
 
 
