@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Bool, Int64
 
-from diarize.scoring.der import speaker_mapping
+from diarize.activity.regions import close_gaps
+from diarize.scoring.der import matched, speaker_mapping
 from diarize.scoring.elements import TICKS_PER_SECOND, Elements
 
 Intervals = list[tuple[float, float]]
@@ -21,18 +21,16 @@ def error_intervals(elements: Elements) -> dict[str, Intervals]:
     told.
     """
     reference, hypothesis = elements.reference.sizes, elements.hypothesis.sizes
-    rows, columns = speaker_mapping(elements)
-    right = (
-        elements.reference.membership[:, rows] & elements.hypothesis.membership[:, columns]
-    ).sum(axis=1)
     errs = (
         reference > hypothesis,
         hypothesis > reference,
-        np.minimum(reference, hypothesis) > right,
+        np.minimum(reference, hypothesis) > matched(elements),
     )
+    stretches = np.stack([elements.start, elements.end], axis=1) / TICKS_PER_SECOND
+    found = (close_gaps(stretches[where & elements.in_der], 0.0) for where in errs)
     return {
-        kind: _intervals(elements, where & elements.in_der)
-        for kind, where in zip(KINDS, errs, strict=True)
+        kind: [(start, end) for start, end in regions.tolist()]
+        for kind, regions in zip(KINDS, found, strict=True)
     }
 
 
@@ -44,19 +42,3 @@ def partners(elements: Elements) -> list[tuple[int, int]]:
     shared = elements.shared_time()
     pairs = zip(*(side.tolist() for side in speaker_mapping(elements)), strict=True)
     return [(row, column) for row, column in pairs if shared[row, column]]
-
-
-def _intervals(elements: Elements, where: Bool[np.ndarray, " n"]) -> Intervals:
-    """Join the elementary intervals that are chosen where they touch."""
-    start: Int64[np.ndarray, " m"] = elements.start[where]
-    end: Int64[np.ndarray, " m"] = elements.end[where]
-    apart = start[1:] > end[:-1]
-    first = start[np.r_[True, apart]] if len(start) else start
-    last = end[np.r_[apart, True]] if len(end) else end
-    return list(
-        zip(
-            (first / TICKS_PER_SECOND).tolist(),
-            (last / TICKS_PER_SECOND).tolist(),
-            strict=True,
-        )
-    )

@@ -27,16 +27,20 @@ def speaker_time(elements: Elements) -> SpeakerTime:
     time = elements.duration[elements.in_der]
     reference = elements.reference.sizes[elements.in_der]
     hypothesis = elements.hypothesis.sizes[elements.in_der]
-    rows, columns = speaker_mapping(elements)
-    correct = (
-        elements.reference.membership[:, rows] & elements.hypothesis.membership[:, columns]
-    ).sum(axis=1)[elements.in_der]
+    correct = matched(elements)[elements.in_der]
     return SpeakerTime(
         reference=int(time @ reference),
         missed_detection=int(time @ np.maximum(reference - hypothesis, 0)),
         false_alarm=int(time @ np.maximum(hypothesis - reference, 0)),
         confusion=int(time @ (np.minimum(reference, hypothesis) - correct)),
     )
+
+
+def matched(elements: Elements) -> Int64[np.ndarray, " n"]:
+    """How many reference speakers of each interval have their partners in the hypothesis."""
+    rows, columns = speaker_mapping(elements)
+    both = elements.reference.membership[:, rows] & elements.hypothesis.membership[:, columns]
+    return both.sum(axis=1, dtype=np.int64)
 
 
 def speaker_mapping(
