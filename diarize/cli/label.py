@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from diarize.cli.messages import note, put
-from diarize.cli.options import argument, option
+from diarize.cli.options import argument, option, require_one_source
 from diarize.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def label(
         transcripts_text,
     )
 
-    if transcript == turns == "-":
-        raise InputError("standard input: holds the transcript or the turns, not both")
+    require_one_source("the transcript or the turns, not both", transcript, turns)
     if transcript == "-" and source_format is None:
         raise InputError("standard input: its format is not known; give --from")
     given = require_transcript(source_format or transcript_format(transcript))

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from diarize.errors import InputError
+
 
 def option(default: Any, metavar: str | None, help: str, *names: str, **more: Any) -> Any:
     """An option as a command's default; `...` where it must be given."""
@@ -90,6 +92,12 @@ OWN_OPTIONS = {
 """What has an option of its own in `run` and `stream`, by the name that a backend knows it by."""
 
 _BOUND = re.compile(r"\b(n_speakers|min_speakers|max_speakers|max_set_size)\b(=?)")
+
+
+def require_one_source(what: str, *paths: object) -> None:
+    """Refuse standard input for several of `paths`; `what` says that it can hold one of them."""
+    if [str(path) for path in paths].count("-") > 1:
+        raise InputError(f"standard input: holds {what}")
 
 
 def as_typed(line: str) -> str:

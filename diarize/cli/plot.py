@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from diarize.cli.options import argument, option
+from diarize.cli.options import argument, option, require_one_source
 from diarize.errors import InputError
 
 PICTURE = option(..., "FILE", "The picture, in the format of its suffix: svg, png, pdf.")
@@ -28,8 +28,7 @@ def timeline(
     from diarize.report.timeline import plot_timeline
     from diarize.scoring.report import paired
 
-    if str(file) == str(reference) == "-":
-        raise InputError("standard input: holds the turns or the true ones, not both")
+    require_one_source("the turns or the true ones, not both", file, reference)
     found = load_annotations(file)
     truth = None
     if reference is not None:
@@ -85,8 +84,7 @@ def score(
     from diarize.formats import load_annotations
     from diarize.scoring import score_files
 
-    if str(ref) == str(hyp) == "-":
-        raise InputError("standard input: holds REF or HYP, not both")
+    require_one_source("REF or HYP, not both", ref, hyp)
     report = score_files(load_annotations(ref), load_annotations(hyp))
     note(*report.notes)
     plot_score(report.files, report.total, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diarize.cli.options import argument, option
+from diarize.cli.options import argument, option, require_one_source
 from diarize.errors import InputError
 
 
@@ -36,8 +36,7 @@ def report(
     from diarize.report.html import require_page, write_page
     from diarize.storage.files import refuse_input
 
-    if audio == str(turns) == "-":
-        raise InputError("standard input: holds the recording or the turns, not both")
+    require_one_source("the recording or the turns, not both", audio, turns)
     refuse_input(out, [audio], "the page")
     require_page(out)
     recording = open_recording(audio)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diarize.cli.options import argument, flag, option, seconds
-from diarize.errors import InputError
+from diarize.cli.options import argument, flag, option, require_one_source, seconds
 
 if TYPE_CHECKING:
     from diarize.scoring import Report, Scores
@@ -47,8 +46,7 @@ def score(
     from diarize.formats import load_annotations, read_uem
     from diarize.scoring import score_files
 
-    if [str(ref), str(hyp), str(uem)].count("-") > 1:
-        raise InputError("standard input: holds REF, HYP or the UEM, one of them")
+    require_one_source("REF, HYP or the UEM, one of them", ref, hyp, uem)
     report = score_files(
         load_annotations(ref),
         load_annotations(hyp),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from diarize import clustering
 from diarize.activity.detectors import DETECTORS
 from diarize.cli import run_command
-from diarize.cli.options import OWN_OPTIONS
+from diarize.cli.options import OWN_OPTIONS, require_one_source
 from diarize.cli.run_options import RunOptions
 from diarize.clustering import BACKENDS
 from diarize.clustering.base import MAX_SPEAKERS
+from diarize.errors import InputError
 from diarize.formats.table import FORMATS
 from diarize.pipeline import STEPS, WINDOWS
 from diarize.timeline.trellis import TimelineOptions
@@ -27,6 +30,12 @@ def test_the_own_options_are_options_of_the_commands() -> None:
 def test_the_own_options_are_known_to_every_backend() -> None:
     for name in BACKENDS:
         assert OWN_OPTIONS.keys() <= clustering.make(name).get_params().keys()
+
+
+def test_standard_input_holds_one_thing() -> None:
+    require_one_source("A or B, not both", "-", Path("b"), None)
+    with pytest.raises(InputError, match=r"^standard input: holds A or B, not both$"):
+        require_one_source("A or B, not both", "-", Path("-"), None)
 
 
 def test_ranges_are_those_of_the_library() -> None:
