@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def tune(
     given = parse_space(param or [], _OWN_OPTIONS)
     if out != "-":
         require_writable(out)
-    found: Tuning
+    search: Callable[..., Tuning]
     if hold_recordings(paths):
         _require_metric(metric, ("der",), "recordings")
         from diarize.formats.labelled import labelled_recordings
@@ -92,11 +93,8 @@ def tune(
             seed=seed,
         )
         conversations = [Conversation(*one) for one in labelled_recordings(paths)]
-        space = {**recordings_space(diarizer), **given}
-        with progress() as hook:
-            found = tune_recordings(
-                diarizer, conversations, space=space, budget=budget, seed=seed, hook=hook
-            )
+        space = recordings_space(diarizer)
+        search = partial(tune_recordings, diarizer, conversations)
     else:
         from diarize import clustering
         from diarize.tuning import tune as tune_trials
@@ -105,23 +103,21 @@ def tune(
         _require_metric(metric, list(INDICES), "vectors")
 
         counted = num_speakers is not None or "n_speakers" in given
-        space = {**declared_space(backend, counted=counted), **given}
+        space = declared_space(backend, counted=counted)
         require_composition(compose)
         composes = max_set_size > 1 and clustering.make(backend).composes
         trials, g = read_trials(paths, compose if composes else None, note)
-        with progress() as hook:
-            found = tune_trials(
-                backend,
-                trials,
-                compose=g,
-                max_set_size=max_set_size,
-                n_speakers=num_speakers,
-                space=space,
-                metric=metric or "cri",
-                budget=budget,
-                seed=seed,
-                hook=hook,
-            )
+        search = partial(
+            tune_trials,
+            backend,
+            trials,
+            compose=g,
+            max_set_size=max_set_size,
+            n_speakers=num_speakers,
+            metric=metric or "cri",
+        )
+    with progress() as hook:
+        found = search(space={**space, **given}, budget=budget, seed=seed, hook=hook)
     name = f"{backend}-tuned" if out == "-" else Path(out).stem
     settings = f"max-set-size {max_set_size}, seed {seed}"
     put(preset_text(Preset(name, backend, found.params, _describe(found, paths, settings))), out)
