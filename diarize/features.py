@@ -52,7 +52,7 @@ def log_mel(
     frames = np.lib.stride_tricks.sliding_window_view(samples, N_FFT, axis=-1)[..., ::STEP, :]
     spectrum = rfft(frames * _window())
     power = np.square(spectrum.real) + np.square(spectrum.imag)
-    bands: np.ndarray = np.log(power @ _mel_bands() + np.float32(LOG_OFFSET))
+    bands: np.ndarray = np.log(power @ mel_bands(N_MELS) + np.float32(LOG_OFFSET))
     return bands
 
 
@@ -64,14 +64,14 @@ def _window() -> Float32[np.ndarray, "512"]:
 
 
 @cache
-def _mel_bands() -> Float32[np.ndarray, "257 64"]:
+def mel_bands(n_mels: int) -> Float32[np.ndarray, "257 n_mels"]:
     """The weight of each bin of the spectrum in each band; `librosa.filters.mel` to the last bit.
 
     Slaney's scale is linear up to 1000 Hz, 15 mel, and has 27 mel in a factor of 6.4 above. A band
     is a triangle between the centres of its neighbours, of an area of one.
     """
     top = 15 + 27 * np.log(SAMPLE_RATE / 2 / 1000) / np.log(6.4)
-    mels = np.linspace(0, top, N_MELS + 2)
+    mels = np.linspace(0, top, n_mels + 2)
     log = 1000 * np.exp(np.log(6.4) / 27 * (mels - 15))
     edges = np.where(mels < 15, mels * 200 / 3, log)  # Hz
     bins = np.linspace(0, SAMPLE_RATE / 2, N_FFT // 2 + 1)[:, None]  # Hz

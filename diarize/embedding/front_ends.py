@@ -14,13 +14,12 @@ from jaxtyping import Float32
 
 from diarize.embedding.encoder import Rows
 from diarize.errors import InputError
-from diarize.features import SAMPLE_RATE, STEP, subtract_mean
+from diarize.features import N_FFT, SAMPLE_RATE, STEP, mel_bands, subtract_mean
 from diarize.storage.onnx_network import EXTRA
 
 STACK = 4  # rows: windows come in lengths of 40 ms, and more of them go through together
 SHORTEST = 0.5  # seconds; most networks pool over tens of rows
 FRAME = 400  # samples, 25 ms
-N_FFT = 512
 NEMO_EMPHASIS = 0.97
 NEMO_GUARD = 2.0**-24  # added to the power before its logarithm
 
@@ -80,7 +79,7 @@ def nemo_rows(bands: int) -> Rows:
         frames = np.lib.stride_tricks.sliding_window_view(emphasised, N_FFT)[::STEP]
         spectrum = rfft(frames * _nemo_window())
         power = np.square(spectrum.real) + np.square(spectrum.imag)
-        found: np.ndarray = np.log(power @ _mel_bands(bands) + np.float32(NEMO_GUARD))
+        found: np.ndarray = np.log(power @ mel_bands(bands) + np.float32(NEMO_GUARD))
         return found
 
     return Rows(make, N_FFT + 1, (bands,), STACK, SHORTEST)
@@ -110,11 +109,3 @@ NORMALISATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @cache
 def _nemo_window() -> Float32[np.ndarray, "512"]:
     return np.pad(np.hanning(FRAME), (N_FFT - FRAME) // 2).astype(np.float32)
-
-
-@cache
-def _mel_bands(bands: int) -> Float32[np.ndarray, "257 bands"]:
-    from librosa.filters import mel
-
-    found: np.ndarray = mel(sr=SAMPLE_RATE, n_fft=N_FFT, n_mels=bands)
-    return np.ascontiguousarray(found.T, dtype=np.float32)
