@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from importlib import import_module
+from typing import Any
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them
 
@@ -28,6 +30,18 @@ def require_one_of(what: str, value: object, known: Collection[str]) -> None:
     """
     if value not in known:
         raise InputError(f"{what} {value}: not one of {', '.join(known)}")
+
+
+def extra(module: str, why: str, name: str) -> Any:
+    """Import a module that comes with an extra of the package.
+
+    Raises:
+        InputError: it cannot be imported; says why it is needed, and what to install.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(f"{why}: pip install 'diarize-sets[{name}]'") from error
 
 
 def explain(problem: BaseException) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diarize.audio.decoders import Decoder
 from diarize.audio.inputs import Input
-from diarize.errors import InputError
+from diarize.errors import InputError, extra
 
 # How files of other containers begin (place, bytes), and FFmpeg's name of the demuxer. Only these
 # are handed to FFmpeg, which would guess at anything, playlists that name other files included.
@@ -42,15 +42,10 @@ def open_decoder(source: Input) -> Decoder:
     demuxer = _find_demuxer(head)
     if demuxer is None:
         raise InputError(f"{source.label}: {_what_is(head)}") from reason
-    try:
-        from diarize.audio.containers import ContainerDecoder
-    except ModuleNotFoundError as error:
-        if error.name != "av":
-            raise
-        raise InputError(
-            f"{source.label}: this kind of file is read through PyAV, which is not installed: "
-            "pip install 'diarize-sets[av]'"
-        ) from reason
+    why = "this kind of file is read through PyAV, which is not installed"
+    extra("av", f"{source.label}: {why}", "av")
+    from diarize.audio.containers import ContainerDecoder
+
     return ContainerDecoder(source, demuxer)
 
 

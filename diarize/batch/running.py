@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 from diarize.batch.jobs import Job
@@ -14,7 +13,7 @@ from diarize.batch.manifest import Manifest
 from diarize.batch.results import name_across
 from diarize.batch.work import Done, Hook, Work
 from diarize.batch.workers import Workers
-from diarize.errors import InputError
+from diarize.errors import InputError, extra
 from diarize.storage.files import file_sha256
 
 
@@ -108,8 +107,7 @@ def require_dask(workers: int) -> None:
     Raises:
         InputError: its library is not installed, or several processes are wanted here as well.
     """
-    if find_spec("distributed") is None:
-        raise InputError("a Dask cluster needs distributed: pip install 'diarize-sets[dask]'")
+    extra("distributed", "a Dask cluster needs distributed", "dask")
     if workers > 1:
         raise InputError("dask: the workers of the cluster share the work, and -j has no say")
 

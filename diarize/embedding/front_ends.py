@@ -13,9 +13,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.embedding.encoder import Rows
-from diarize.errors import InputError
+from diarize.errors import extra
 from diarize.features import N_FFT, SAMPLE_RATE, STEP, mel_bands, subtract_mean
-from diarize.storage.onnx_network import EXTRA
 
 STACK = 4  # rows: windows come in lengths of 40 ms, and more of them go through together
 SHORTEST = 0.5  # seconds; most networks pool over tens of rows
@@ -45,10 +44,7 @@ def kaldi_rows(bands: int, window: str, scale: float) -> Rows:
     Raises:
         InputError: kaldi-native-fbank is not installed.
     """
-    try:
-        import kaldi_native_fbank as knf
-    except ImportError as error:
-        raise InputError(f"Kaldi's filter banks need kaldi-native-fbank: {EXTRA}") from error
+    knf = extra("kaldi_native_fbank", "Kaldi's filter banks need kaldi-native-fbank", "onnx")
     options = knf.FbankOptions()
     options.frame_opts.samp_freq = SAMPLE_RATE
     options.frame_opts.dither = 0.0

@@ -20,7 +20,7 @@ from diarize.embedding.model import (
     EmbeddingConfig,
     Encoder,
 )
-from diarize.errors import InputError
+from diarize.errors import extra
 from diarize.features import N_COEFFICIENTS
 
 if TYPE_CHECKING:
@@ -212,12 +212,10 @@ def _gates(rows: Float32[np.ndarray, "gates ..."]) -> Float32[np.ndarray, "gates
 
 
 def _parsed(text: str, constants: Tensors) -> onnx.ModelProto:
-    try:
-        import onnx
-        import onnx.numpy_helper
-        import onnx.parser
-    except ImportError as error:
-        raise InputError("ONNX graphs need onnx: pip install 'diarize-sets[onnx]'") from error
+    extra("onnx", "ONNX graphs need onnx", "onnx")
+    import onnx.numpy_helper
+    import onnx.parser
+
     model = onnx.parser.parse_model(text)
     model.graph.initializer.extend(
         onnx.numpy_helper.from_array(np.ascontiguousarray(value), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from diarize.errors import InputError
+from diarize.errors import InputError, extra
 from diarize.storage.files import atomic_output
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     suffix = os.path.splitext(path)[1].lower().removeprefix(".")
     if suffix not in FORMATS:
         raise InputError(f"{os.fspath(path)}: a picture ends in .{', .'.join(FORMATS)}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise InputError("pictures need matplotlib: pip install 'diarize-sets[plot]'") from error
+    extra("matplotlib", "pictures need matplotlib", "plot")
     return suffix
 
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from diarize.errors import InputError, one_line
+from diarize.errors import InputError, extra, one_line
 
 SUFFIX = ".onnx"
 MOST_BYTES = 2**31  # that one protobuf can hold
 SILENT = 4  # severity from which on onnxruntime writes to standard error by itself: fatal
-EXTRA = "pip install 'diarize-sets[onnx]'"
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class OnnxNetwork:
     """
 
     def __init__(self, path: Path, device: str = "cpu", threads: int = 1) -> None:
-        ort = _onnxruntime()
+        ort = extra("onnxruntime", "ONNX files need onnxruntime", "onnx")
         require_onnx(path)
         options = ort.SessionOptions()
         options.log_severity_level = SILENT
@@ -128,14 +127,6 @@ def metadata_number(path: Path, metadata: Mapping[str, str], key: str, default: 
 def axes_text(axes: Sequence[int | None]) -> str:
     """Axes for people."""
     return "(" + ", ".join("any" if axis is None else str(axis) for axis in axes) + ")"
-
-
-def _onnxruntime() -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise InputError(f"ONNX files need onnxruntime: {EXTRA}") from error
-    return onnxruntime
 
 
 def _port(one: Any) -> Port:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 from weakref import WeakSet
 
-from diarize.errors import InputError, explain
+from diarize.errors import InputError, explain, extra
 from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
 from diarize.streaming.pcm import Pcm
@@ -170,13 +170,9 @@ class StreamServer:
         Raises:
             InputError: websockets is not installed, or nobody can listen there.
         """
-        try:
-            from websockets.asyncio.server import ServerConnection, serve
-        except ModuleNotFoundError:
-            raise InputError(
-                "clients are heard through websockets, which is not installed: "
-                "pip install 'diarize-sets[serve]'"
-            ) from None
+        why = "clients are heard through websockets, which is not installed"
+        extra("websockets.asyncio.server", why, "serve")
+        from websockets.asyncio.server import ServerConnection, serve
 
         def accepted(*arguments: Any, **options: Any) -> ServerConnection:
             connection = ServerConnection(*arguments, **options)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from diarize.errors import InputError
+from diarize.errors import InputError, extra
 from diarize.storage import files
 from diarize.streaming.pcm import Pcm
 
@@ -134,13 +134,9 @@ def microphone(rate: int) -> Iterator[np.ndarray]:
     Raises:
         InputError: sounddevice is not installed, or there is no microphone.
     """
+    why = "a microphone is read through sounddevice, which is not installed"
     try:
-        import sounddevice
-    except ModuleNotFoundError:
-        raise InputError(
-            "a microphone is read through sounddevice, which is not installed: "
-            "pip install 'diarize-sets[microphone]'"
-        ) from None
+        sounddevice = extra("sounddevice", why, "microphone")
     except OSError as error:  # PortAudio is missing
         raise InputError(f"microphone: {error}") from None
     heard: queue.SimpleQueue[np.ndarray] = queue.SimpleQueue()

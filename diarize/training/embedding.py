@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from diarize.embedding import (
     pick_device,
     save_model,
 )
-from diarize.errors import InputError
+from diarize.errors import InputError, extra
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
 from diarize.mixing.voices import SPEEDS, UNNAMED, Voices, collect_voices
@@ -149,8 +148,8 @@ def begin(
 
 def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | None) -> Voices:
     """Collect the voices, and hear them with the weights to begin with."""
-    if recipe.shifts and find_spec("parselmouth") is None:
-        raise InputError("what shifts voices is not installed: pip install 'diarize-sets[shifts]'")
+    if recipe.shifts:
+        extra("parselmouth", "what shifts voices is not installed", "shifts")
     named = utterances_of(recipe.speech, recipe.split)
     unnamed = []
     if recipe.unlabelled is not None:  # every file is the voice of somebody else

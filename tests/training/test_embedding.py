@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_shifted_voices_join_in(
     train(dataclasses.replace(recipe, shifts=True), tmp_path / "out")
     few = Voices.load(tmp_path / "out" / "voices")
     assert len(few) == 4 * (len(SPEEDS) + len(SHIFTS))
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "parselmouth", None)
     with pytest.raises(InputError, match=r"pip install 'diarize-sets\[shifts\]'"):
         train(dataclasses.replace(recipe, shifts=True), tmp_path / "other")
 
