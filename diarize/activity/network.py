@@ -27,8 +27,8 @@ from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.cache import version_of
-from diarize.storage.files import atomic_output, file_sha256
-from diarize.storage.weights import last_line, models_folder, read_weights, sealed
+from diarize.storage.files import file_sha256, write_weights
+from diarize.storage.weights import last_line, models_folder, read_weights
 from diarize.threads import ahead
 
 if TYPE_CHECKING:
@@ -141,9 +141,5 @@ def _loaded(path: Path, content: str) -> VoiceCounter:
 
 def save_counter(counter: VoiceCounter, path: Path) -> None:
     """Write the network's weights, whole or not at all."""
-    from safetensors.torch import save
-
-    tensors = {name: value.detach().cpu() for name, value in counter.state_dict().items()}
-    header = {CONFIG: json.dumps(asdict(counter.config))}
-    with atomic_output(path, "wb") as file:
-        file.write(sealed(save(tensors, metadata=header)))
+    tensors = {name: value.cpu() for name, value in counter.state_dict().items()}
+    write_weights(path, tensors, {CONFIG: json.dumps(asdict(counter.config))})

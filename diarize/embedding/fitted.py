@@ -18,7 +18,8 @@ from jaxtyping import Float32
 from diarize.embedding.knowledge import Knowledge
 from diarize.embedding.model import Composition
 from diarize.errors import InputError
-from diarize.storage.weights import read_weights, sealed
+from diarize.storage.files import write_weights
+from diarize.storage.weights import read_weights
 
 KEY = "diarize.composition"  # key of the header under which stands what it was fitted to
 
@@ -56,10 +57,6 @@ class Fitted:
 
 def save_fitted(fitted: Fitted, path: Path) -> None:
     """Write it, whole or not at all."""
-    from safetensors.numpy import save
-
-    from diarize.storage.files import atomic_output
-
     w1, w2 = fitted.compose.w1.weight, fitted.compose.w2.weight
     tensors = {
         "place.mean": fitted.place.mean,
@@ -68,10 +65,7 @@ def save_fitted(fitted: Fitted, path: Path) -> None:
         "compose.w2": w2.detach().float().cpu().numpy(),
     } | fitted.knowledge.tensors()
     about = {"network": fitted.network, "sha256": fitted.sha256}
-    header = {KEY: json.dumps(about)} | fitted.knowledge.header()
-    whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    with atomic_output(path, "wb") as file:
-        file.write(sealed(save(whole, metadata=header)))
+    write_weights(path, tensors, {KEY: json.dumps(about)} | fitted.knowledge.header())
 
 
 def header_of(path: Path) -> dict[str, str]:

@@ -13,8 +13,9 @@ from torch import Tensor
 from diarize.embedding.knowledge import PREFIX, Knowledge
 from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError, require_one_of
+from diarize.storage.files import write_weights
 from diarize.storage.onnx_network import SUFFIX as ONNX
-from diarize.storage.weights import first_line, models_folder, read_weights, sealed
+from diarize.storage.weights import first_line, models_folder, read_weights
 
 TRAINED = "model.safetensors"  # in the folder of a training
 SUFFIX = ".safetensors"
@@ -63,21 +64,11 @@ def save_model(model: CompositionalEmbedding, path: Path, small: bool = False) -
     Small, the file is a quarter as large: large matrices in eight bits, each row with a step of
     its own, and the rest in half precision. What is loaded is float32 again.
     """
-    from safetensors.torch import save
-
-    from diarize.storage.files import atomic_output
-
-    tensors = {
-        name: value.detach().float().cpu().contiguous()
-        for name, value in model.state_dict().items()
-    }
+    tensors = {name: value.float().cpu() for name, value in model.state_dict().items()}
     if small:
         tensors = _in_eight_bits(tensors)
-    known = model.knowledge
-    tensors |= {name: torch.from_numpy(values) for name, values in known.tensors().items()}
-    header = {CONFIG: json.dumps(asdict(model.config))} | known.header()
-    with atomic_output(path, "wb") as file:
-        file.write(sealed(save(tensors, metadata=header)))
+    header = {CONFIG: json.dumps(asdict(model.config))} | model.knowledge.header()
+    write_weights(path, tensors | model.knowledge.tensors(), header)
 
 
 def load_model(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> CompositionalEmbedding:

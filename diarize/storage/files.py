@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from diarize.errors import InputError
+from diarize.storage.weights import sealed
 
 # Reasons that lie in the path that was asked for; others (a full disk) lie in the writing.
 _UNUSABLE = {
@@ -101,6 +102,25 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     np.savez(packed, **arrays)
     with atomic_output(path) as file:
         file.write(packed.getvalue())
+
+
+def write_weights(
+    path: str | os.PathLike[str],
+    tensors: Mapping[str, Any],
+    header: Mapping[str, str] | None = None,
+) -> None:
+    """Write arrays, or tensors of the CPU, as sealed safetensors, whole or not at all.
+
+    Raises:
+        InputError, OSError: as `atomic_output`.
+    """
+    import numpy as np
+    from safetensors.numpy import save
+
+    arrays = {name: np.asarray(value, order="C") for name, value in tensors.items()}
+    content = sealed(save(arrays, metadata=None if header is None else dict(header)))
+    with atomic_output(path) as file:
+        file.write(content)
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:

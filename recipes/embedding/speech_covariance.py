@@ -13,13 +13,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save
 
 from diarize.activity import SileroActivity
 from diarize.audio import open_recording
 from diarize.mixing.speech import audio_files
-from diarize.storage.files import atomic_output
-from diarize.storage.weights import sealed
+from diarize.storage.files import write_weights
 from diarize.training.alignment import covariance_of, scatter_of, speech_file
 
 
@@ -32,8 +30,7 @@ def main(folder: Path) -> None:
         scatters.append(scatter_of(recording, activity(recording)))
     covariance = covariance_of(scatters)
     assert covariance is not None, "no speech in the folder"
-    with atomic_output(speech_file()) as file:
-        file.write(sealed(save({"covariance": covariance.astype(np.float32)})))
+    write_weights(speech_file(), {"covariance": covariance.astype(np.float32)})
     print(f"{len(scatters)} recordings, {sum(n for _, n in scatters)} frames")
 
 

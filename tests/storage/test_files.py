@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from diarize.errors import InputError
 from diarize.storage.files import (
@@ -24,7 +25,9 @@ from diarize.storage.files import (
     require_folder,
     require_writable,
     write_npz,
+    write_weights,
 )
+from diarize.storage.weights import CHECKSUM, read_weights, require_whole
 
 
 @pytest.fixture(params=["without a name", "with a name"], autouse=True)
@@ -211,6 +214,17 @@ def test_arrays_are_written_whole_and_without_pickle(tmp_path: Path) -> None:
     with np.load(path, allow_pickle=False) as arrays:
         assert arrays["a"].tolist() == [0, 1, 2] and arrays["name"].tolist() == ["Zoë"]
     assert os.listdir(tmp_path) == ["x.npz"]
+
+
+def test_weights_are_written_whole_and_sealed(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    tensors = {"a": torch.arange(6.0).reshape(2, 3).T, "b": np.float16(2)}
+    write_weights(path, tensors, {"what": "é"})
+    require_whole(path)
+    header, found = read_weights(path)
+    assert found["a"].tolist() == [[0, 3], [1, 4], [2, 5]] and found["b"].shape == ()
+    assert header["what"] == "é" and CHECKSUM in header
+    assert os.listdir(tmp_path) == ["x.safetensors"]
 
 
 @pytest.mark.parametrize(
