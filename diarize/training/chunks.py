@@ -14,13 +14,13 @@ from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import as_chunks
 from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
-from diarize.errors import InputError
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
 from diarize.mixing.voices import write_array
 from diarize.storage.files import atomic_output
 from diarize.threads import one_thread
 from diarize.training.counting_teacher import CountingTeacher
+from diarize.training.loading import loader
 
 LOWEST, NATS = -14.0, 0.12  # of the logarithms, as bytes
 LEVEL_ERROR = (-2.0, 5.0)  # dB, mean and deviation: a chunk is no whole recording
@@ -178,14 +178,10 @@ class ShardFolder:
         """Where a shard is, or will be."""
         return self.folder / f"shard_{number:04d}.npy"
 
-    def __getitem__(self, number: int) -> OSError | InputError | None:
-        """Render a shard; gives what went wrong: out of a process, torch raises its traceback."""
+    def __getitem__(self, number: int) -> None:
+        """Render a shard."""
         first = number * self.chunks
-        try:
-            render_shard(self.source, first, self.chunks, self.seconds).save(self.path(number))
-        except (OSError, InputError) as problem:
-            return problem
-        return None
+        render_shard(self.source, first, self.chunks, self.seconds).save(self.path(number))
 
 
 class Shards:
@@ -202,16 +198,8 @@ class Shards:
         self._open: dict[int, Shard] = {}
         self._missing = deque(n for n in range(count) if not folder.path(n).is_file())
         # The loader draws a seed for its processes: not from what the weights are drawn from.
-        self._rendered = iter(
-            torch.utils.data.DataLoader(
-                folder,  # type: ignore[arg-type]
-                batch_size=None,
-                sampler=list(self._missing),
-                num_workers=workers,
-                prefetch_factor=AHEAD if workers else None,
-                generator=torch.Generator(),
-            )
-        )
+        generator = torch.Generator()
+        self._rendered = loader(folder, list(self._missing), workers, AHEAD, generator)
 
     def __getitem__(self, number: int) -> Shard:
         """Wait for a shard.
@@ -220,9 +208,7 @@ class Shards:
             OSError, InputError: it cannot be rendered or written.
         """
         while self._missing and self._missing[0] <= number:
-            problem = next(self._rendered)
-            if problem is not None:
-                raise problem
+            next(self._rendered)
             self._missing.popleft()
         if number not in self._open:
             self._open[number] = Shard.load(self.folder.path(number))

@@ -36,6 +36,7 @@ from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.fitting import MappedComposition, Report, Seen, train, whitened
 from diarize.training.knowledge import measured
 from diarize.training.likeness import Hearing, fitted_likeness
+from diarize.training.loading import loader
 from diarize.training.rendering import training_rooms
 
 SPEEDS = (1.0, 0.9, 1.12)  # every speaker is three voices
@@ -155,13 +156,7 @@ def embedded(
     """Make the batches, and embed them; on a CPU, each thread takes a batch."""
     rooms = training_rooms(recipe.rooms, recipe.seed)
     maker = Sounds(voices, noises_of(recipe.noise), recipe.episodes, recipe.seed, rooms)
-    batches = torch.utils.data.DataLoader(
-        maker,
-        batch_size=None,
-        sampler=range(recipe.batches),
-        num_workers=workers,
-        prefetch_factor=4 if workers else None,
-    )
+    batches = loader(maker, range(recipe.batches), workers)
 
     def embed(batch: Batch) -> Seen:
         windows = heard_by(encoder.rows, batch.features.numpy())

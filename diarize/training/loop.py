@@ -18,6 +18,7 @@ from diarize.progress import Hook
 from diarize.training.development import Episodes, SetAccuracy, set_accuracy
 from diarize.training.episodes import Batch
 from diarize.training.gradients import clip
+from diarize.training.loading import loader
 from diarize.training.losses import episode_loss
 from diarize.training.processes import ALONE, Processes
 from diarize.training.steps import Learner, Report, take_steps
@@ -170,16 +171,9 @@ def train(
     own = range(
         trainer.step * processes.count + processes.rank, last * processes.count, processes.count
     )
-    batches = torch.utils.data.DataLoader(
-        maker,
-        batch_size=None,
-        sampler=own,
-        num_workers=workers,
-        prefetch_factor=4 if workers else None,
-    )
     take_steps(
         trainer,
-        zip(own, batches, strict=True),
+        zip(own, loader(maker, own, workers), strict=True),
         trainer.advance,
         lambda: {k: set_accuracy(trainer.model, v) for k, v in development.items()},
         folder,

@@ -29,6 +29,7 @@ from diarize.mixing.voices import LOUDNESS, UNNAMED, Voices
 from diarize.training.development import make_episodes, set_accuracy
 from diarize.training.embedding import begin, development_voices
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.loading import loader
 from diarize.training.loop import LoopConfig, Trainer, runs_bf16
 from diarize.training.losses import compose_all, reference_rounds, set_index
 from diarize.training.rendering import Acoustics, Renderer
@@ -231,11 +232,8 @@ def learn(
     trainer = change.trainer(model, loop, voices)
     maker = change.maker(voices, noises, change.episodes, loop.steps)
     begin(trainer, usual_maker(voices, [], EpisodeConfig(), 0), None, start)
-    batches = torch.utils.data.DataLoader(
-        maker, batch_size=None, sampler=range(loop.steps), num_workers=1, prefetch_factor=4
-    )
     last: list[dict[str, float]] = []
-    for batch in batches:
+    for batch in loader(maker, range(loop.steps), workers=1):
         parts = trainer.advance(batch)
         if trainer.step > 0.9 * loop.steps:
             last.append(parts)
