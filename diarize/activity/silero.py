@@ -14,7 +14,7 @@ from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import STEP
 from diarize.activity.level import BLOCK_SECONDS, CHUNK, as_chunks, chunk_levels, gain_of
-from diarize.activity.regions import clip_regions, close_gaps, require_bounds, runs, without_short
+from diarize.activity.regions import clip_regions, require_bounds, runs, without_short
 from diarize.audio import SAMPLE_RATE
 from diarize.storage.cache import version_of
 from diarize.threads import one_thread
@@ -48,21 +48,14 @@ class SileroActivity:
             hardly reaches a tenth, and noise rarely does.
         min_speech: seconds; shorter speech is dropped.
         min_silence: seconds; shorter silence within speech is filled.
-        pad: seconds added on either side of what was found.
     """
 
     threshold: float = 0.1
     min_speech: float = 0.1
     min_silence: float = 0.2
-    pad: float = 0.0
 
     def __post_init__(self) -> None:
-        require_bounds(
-            self.threshold,
-            min_speech=self.min_speech,
-            min_silence=self.min_silence,
-            pad=self.pad,
-        )
+        require_bounds(self.threshold, min_speech=self.min_speech, min_silence=self.min_silence)
 
     @property
     def identity(self) -> list[Any]:
@@ -105,10 +98,8 @@ class SileroActivity:
         found -= LATENCY
         found[to_the_end, 1] = duration
         found = without_short(found, self.min_silence, self.min_speech)
-        late = np.where(found[:, 1] < duration, LATE_END, 0.0)
-        padded = np.stack([found[:, 0] - self.pad, found[:, 1] + self.pad - late], axis=1)
-        padded = close_gaps(padded, 0.0)
-        return clip_regions(padded, 0.0, duration)
+        found[:, 1] -= np.where(found[:, 1] < duration, LATE_END, 0.0)
+        return clip_regions(found, 0.0, duration)
 
 
 class SileroNetwork:

@@ -57,8 +57,7 @@ class LiveSilero:
             options.min_speech,
             options.min_silence,
             late=LATENCY,
-            before=options.pad,
-            after=options.pad - LATE_END,
+            late_end=LATE_END,
         )
 
     @property

@@ -22,7 +22,7 @@ class SpeechRegions:
         min_speech: seconds; shorter speech is dropped.
         min_silence: seconds; shorter silence within speech is filled.
         late: seconds by which an answer comes later than its sound.
-        before, after: seconds that are added to a run of speech at its beginning and at its end.
+        late_end: seconds by which the end of a run of speech comes later still.
 
     Attributes:
         found: in order; old ones are to be taken out by who has seen their end.
@@ -36,16 +36,14 @@ class SpeechRegions:
         min_silence: float,
         *,
         late: float = 0.0,
-        before: float = 0.0,
-        after: float = 0.0,
+        late_end: float = 0.0,
     ) -> None:
         self._unit, self._min_speech, self._late = unit, min_speech, late
-        self._before, self._after = before, after
-        # Padded regions that touch are one; neighbouring units have no silence between them.
-        self._min_silence = max(min_silence, before + after, unit / 2)
+        self._late_end = late_end
+        self._min_silence = max(min_silence, unit / 2)  # neighbouring units have none between them
         self._n = 0
         self._on = False
-        self._run: tuple[float, float] | None = None  # unpadded; its end is now while on
+        self._run: tuple[float, float] | None = None  # its end is now while on
         self._open: Region | None = None  # of that run, once it is long enough
         self.found: list[Region] = []
         self.sure = 0.0
@@ -54,7 +52,7 @@ class SpeechRegions:
     def slowness(self) -> float:
         """Seconds by which `sure` may stay behind the answers, at most."""
         # Short speech, then silence, and neither is known to be long enough.
-        return self._late + max(self._before, -self._after) + self._min_speech + self._min_silence
+        return self._late + self._late_end + self._min_speech + self._min_silence
 
     def push(self, answers: Iterable[bool]) -> None:
         """Take in whether there is speech in the units that follow those of the last call."""
@@ -69,7 +67,7 @@ class SpeechRegions:
             begin, end = self._run
             self._run = (begin, duration if self._on else end)
             self._confirm()
-            self._close(duration if self._on else end + self._after)
+            self._close(duration if self._on else end - self._late_end)
         for region in self.found:
             region.end = duration if region.end is None else min(region.end, duration)
         self.sure = duration
@@ -80,17 +78,17 @@ class SpeechRegions:
         end = begin + self._unit
         if on:
             if self._run is not None and begin - self._run[1] >= self._min_silence - 1e-9:
-                self._close(self._run[1] + self._after)
+                self._close(self._run[1] - self._late_end)
             self._run = (begin if self._run is None else self._run[0], end)
             self._confirm()
         elif self._run is not None and end - self._run[1] >= self._min_silence - 1e-9:
-            self._close(self._run[1] + self._after)
+            self._close(self._run[1] - self._late_end)
 
     def _confirm(self) -> None:
         assert self._run is not None
         begin, end = self._run
         if self._open is None and end - begin >= self._min_speech - 1e-9:
-            self._open = Region(max(0.0, begin - self._before))
+            self._open = Region(max(0.0, begin))
             self.found.append(self._open)
 
     def _close(self, end: float) -> None:
@@ -101,7 +99,7 @@ class SpeechRegions:
     def _settled(self) -> float:
         now = self._n * self._unit - self._late
         if self._run is None:
-            return now - self._before
+            return now
         if self._open is None:
-            return self._run[0] - self._before
-        return min(now, self._run[1] + self._after)  # it may have ended already
+            return self._run[0]
+        return min(now, self._run[1] - self._late_end)  # it may have ended already

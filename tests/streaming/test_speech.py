@@ -20,7 +20,7 @@ def made(options: Options) -> tuple[SpeechRegions, float]:
     """As `diarize.streaming.hearing` makes them, and the seconds of an answer."""
     if isinstance(options, NetworkActivity):
         return SpeechRegions(INSTANT, options.min_speech, options.min_silence), INSTANT
-    late = {"late": LATENCY, "before": options.pad, "after": options.pad - LATE_END}
+    late = {"late": LATENCY, "late_end": LATE_END}
     return SpeechRegions(
         CHUNK_SECONDS, options.min_speech, options.min_silence, **late
     ), CHUNK_SECONDS
@@ -42,8 +42,7 @@ options = st.one_of(
         SileroActivity,
         min_speech=shortest,
         min_silence=st.sampled_from([0.0, 0.1, 0.2]),
-        pad=st.sampled_from([0.0, 0.03]),
-    ).filter(lambda options: options.min_silence >= 2 * options.pad),  # else it is raised to that
+    ),
 )
 streams = st.lists(st.booleans(), min_size=1, max_size=80)
 
