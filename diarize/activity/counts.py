@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Float, Float32, Float64
 
-from diarize.activity.regions import (
-    clip_regions,
-    disjoint_regions,
-    runs,
-    with_hysteresis,
-    without_short,
-)
+from diarize.activity.regions import clip_regions, disjoint_regions, runs, without_short
 
 INSTANT = 0.02  # seconds for which one row of probabilities stands
 SHORTEST = 0.1  # seconds in which several must be heard for it to be told
@@ -38,13 +32,6 @@ class VoiceCounts:
 
     start: float
     probabilities: Float32[np.ndarray, "n 4"]
-
-    def speech(
-        self, threshold: float, lower: float, min_speech: float, min_silence: float
-    ) -> Float64[np.ndarray, "m 2"]:
-        """Regions in which somebody speaks, seconds of the file's time; as `SpeechByCounts`."""
-        found = runs(with_hysteresis(1 - self.probabilities[:, 0], threshold, lower)) * INSTANT
-        return self.start + without_short(found, min_silence, min_speech)
 
     @property
     def overlap(self) -> Float32[np.ndarray, "n"]:
@@ -72,10 +59,6 @@ class VoiceCounts:
         lengths = np.maximum(cells[:, 1] - cells[:, 0], 1e-9)
         within = [np.diff(np.interp(cells, times, column))[:, 0] for column in total.T]
         return np.stack([own / lengths for own in within], axis=1)
-
-    def likeliest(self) -> Int64[np.ndarray, "n"]:
-        """The most probable number of voices of each instant."""
-        return self.probabilities.argmax(axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64
+from jaxtyping import Bool, Float32, Float64, Int64
 
 from diarize.errors import InputError
 
@@ -91,10 +91,10 @@ def with_hysteresis(
     return (last >= 0) & (values[last] >= upper)
 
 
-def runs(on: Bool[np.ndarray, "n"]) -> Float64[np.ndarray, "m 2"]:
+def runs(on: Bool[np.ndarray, "n"]) -> Int64[np.ndarray, "m 2"]:
     """Find the runs of true values: first index, and one past the last."""
     changes = np.diff(on.astype(np.int8), prepend=0, append=0)
-    return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], axis=1) * 1.0
+    return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], axis=1)
 
 
 def without_short(

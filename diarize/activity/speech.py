@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32
 
-from diarize.activity.counts import Heard, VoiceCounts
-from diarize.activity.regions import clip_regions, require_bounds
+from diarize.activity.counts import INSTANT, Heard, VoiceCounts
+from diarize.activity.regions import (
+    clip_regions,
+    require_bounds,
+    runs,
+    with_hysteresis,
+    without_short,
+)
 
 HYSTERESIS = 0.75  # of the probability with which speech begins; under that it ends
 
@@ -40,7 +46,7 @@ class SpeechByCounts:
         self, start: float, probabilities: Float32[np.ndarray, "n 4"], seconds: float
     ) -> Heard:
         """What was heard in so many seconds from `start` on."""
-        counts = VoiceCounts(start, probabilities)
-        found = counts.speech(self.threshold, self.lower, self.min_speech, self.min_silence)
-        regions: Float64[np.ndarray, "m 2"] = clip_regions(found, start, start + seconds)
-        return Heard(regions, counts)
+        on = with_hysteresis(1 - probabilities[:, 0], self.threshold, self.lower)
+        found = start + without_short(runs(on) * INSTANT, self.min_silence, self.min_speech)
+        regions = clip_regions(found, start, start + seconds)
+        return Heard(regions, VoiceCounts(start, probabilities))

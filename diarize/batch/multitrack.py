@@ -139,7 +139,7 @@ def _without(
     leaked: Bool[np.ndarray, "frames"],
 ) -> Float64[np.ndarray, "k 2"]:
     """Regions of speech, less the frames that are cross-talk."""
-    kept = times[runs(~leaked).astype(np.int64)]
+    kept = times[runs(~leaked)]
     pieces = [clip_regions(speech, begin, end) for begin, end in kept]
     return np.concatenate(pieces) if pieces else np.zeros((0, 2))
 

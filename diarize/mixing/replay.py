@@ -282,7 +282,7 @@ def _without_pauses(active: Bool[np.ndarray, "k frames"]) -> Bool[np.ndarray, "k
     """Close each voice's pauses that are shorter than SHORTEST_PAUSE."""
     closed = active.copy()
     for row in closed:
-        for (_, end), (begin, _) in pairwise(runs(row).astype(int)):
+        for (_, end), (begin, _) in pairwise(runs(row)):
             if begin - end < SHORTEST_PAUSE:
                 row[end:begin] = True
     return closed

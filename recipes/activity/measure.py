@@ -65,7 +65,7 @@ class Tally:
         if heard.counts is None:
             self.counts.append(speech.astype(np.int64))
         else:
-            self.counts.append(heard.counts.likeliest()[:n])
+            self.counts.append(heard.counts.probabilities[:n].argmax(axis=1))
             self.several.append(heard.counts.overlap[:n])
 
     def speech_error(self) -> tuple[float, float]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from diarize.activity.counts import INSTANT, Heard, VoiceCounts
+from diarize.activity.speech import SpeechByCounts
 
 # Rows that are told by a letter: nobody, one, two, three voices for sure, and nothing is known.
 ROWS = {"-": (1, 0, 0, 0), "1": (0, 1, 0, 0), "2": (0, 0, 1, 0), "3": (0, 0, 0, 1)}
@@ -18,21 +21,23 @@ def counts(letters: str, start: float = 0.0) -> VoiceCounts:
 
 
 def regions(voices: VoiceCounts, **options: float) -> list[list[float]]:
-    given = {"threshold": 0.5, "lower": 0.5, "min_speech": 0.0, "min_silence": 0.0} | options
-    return (voices.speech(**given) / INSTANT).round(6).tolist()
+    given = {"threshold": 0.5, "min_speech": 0.0, "min_silence": 0.0} | options
+    heard = SpeechByCounts(**given).heard(voices.start, voices.probabilities, math.inf)
+    return ((heard.regions - voices.start) / INSTANT).round(6).tolist()
 
 
 def test_speech_is_where_nobody_is_improbable() -> None:
     voices = counts("--11-2--?3--")
     assert regions(voices) == [[2, 4], [5, 6], [8, 10]]
-    assert regions(voices, threshold=0.8, lower=0.8) == [[2, 4], [5, 6], [9, 10]]
+    assert regions(voices, threshold=0.8) == [[2, 4], [5, 6], [9, 10]]
     assert regions(voices, min_silence=0.04) == [[2, 6], [8, 10]]
     assert regions(voices, min_silence=0.05) == [[2, 10]]
     assert regions(voices, min_speech=0.04) == [[2, 4], [8, 10]]
     # A gap is closed first: what is short alone may be long together.
     assert regions(counts("1-1-1"), min_speech=0.1, min_silence=0.03) == [[0, 5]]
-    assert regions(counts("--?1??-"), threshold=0.9, lower=0.5) == [[3, 6]]
-    late = counts("-11-", start=7.0).speech(0.5, 0.5, 0.0, 0.0)
+    assert regions(counts("--?1??-"), threshold=0.9) == [[3, 6]]
+    eager = SpeechByCounts(threshold=0.5, min_speech=0.0, min_silence=0.0)
+    late = eager.heard(7.0, counts("-11-").probabilities, math.inf).regions
     assert late == pytest.approx(np.array([[7.02, 7.06]]))
     assert regions(counts("")) == regions(counts("----")) == []
 
@@ -43,10 +48,6 @@ def test_what_is_just_long_enough_is_so_everywhere() -> None:
         voices = counts("-" * first + "1" * 5 + "-" * 10 + "1" * 5)
         found = regions(voices, min_speech=0.1, min_silence=0.2)
         assert found == [[first, first + 5], [first + 15, first + 20]]
-
-
-def test_the_likeliest_number() -> None:
-    assert counts("-1231-").likeliest().tolist() == [0, 1, 2, 3, 1, 0]
 
 
 def test_where_several_are_heard() -> None:

@@ -105,7 +105,7 @@ def test_hysteresis_is_a_switch(values: np.ndarray) -> None:
 def test_runs_hold_exactly_what_is_on(on: np.ndarray) -> None:
     found = runs(on)
     again = np.zeros(len(on), bool)
-    for begin, end in found.astype(int):
+    for begin, end in found.tolist():
         assert not again[begin:end].any()
         again[begin:end] = True
     assert np.array_equal(again, on)
