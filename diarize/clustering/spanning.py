@@ -22,15 +22,6 @@ class Forest:
     labels: Int64[Tensor, "*batch n"]  # the tree of each point, named by one of its points
 
     @property
-    def adjacency(self) -> Float[Tensor, "*batch n n"]:
-        """A: 1 where an edge is, symmetric."""
-        n = self.labels.shape[-1]
-        i, j = self.edges.unbind(dim=-1)
-        flat = torch.zeros(*self.labels.shape[:-1], n * n, device=self.labels.device)
-        both = flat.scatter(-1, i * n + j, 1.0).scatter(-1, j * n + i, 1.0)
-        return both.reshape(*self.labels.shape, n)
-
-    @property
     def connectivity(self) -> Bool[Tensor, "*batch n n"]:
         """M: whether two points are in one tree."""
         return self.labels[..., :, None] == self.labels[..., None, :]

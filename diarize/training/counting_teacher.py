@@ -21,7 +21,6 @@ from torch.nn import functional
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.spectra import INSTANT_SAMPLES
-from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.weights import last_line
 
@@ -29,7 +28,6 @@ SECONDS = 5.0  # that it hears at once
 HOP = 1.6  # seconds between two stretches at most; answers where they overlap are averaged
 TAPS = 251  # of a filter
 STRIDE = 10  # samples between two outputs of a filter
-LOWEST = 50.0  # Hz, of a filter's lower edge; also its least width
 FRAME = 270  # samples between two answers
 CENTRE = 495  # samples before the middle of the first one
 
@@ -96,32 +94,6 @@ def _counts(speaks: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 
         spoken = np.concatenate([np.zeros_like(voice), counts * voice], axis=-1)
         counts = silent + spoken
     return counts
-
-
-def band_filters(
-    low: Float[Tensor, "filters 1"], width: Float[Tensor, "filters 1"]
-) -> Float[Tensor, "twice 1 251"]:
-    """Even, then odd band-pass filters under half a Hamming window mirrored, of peak one.
-
-    Args:
-        low: the parameters of the lower edges, whose magnitude counts from 50 Hz on.
-        width: those of the widths, likewise.
-    """
-    low = LOWEST + low.abs()
-    high = (low + LOWEST + width.abs()).clamp(LOWEST, SAMPLE_RATE / 2)
-    half = TAPS // 2
-    time = 2 * math.pi * torch.arange(-half, 0.0) / SAMPLE_RATE  # (125,)
-    window = torch.from_numpy(np.hamming(TAPS)[:half]).float()
-    even = ((high * time).sin() - (low * time).sin()) / (time / 2) * window
-    odd = ((low * time).cos() - (high * time).cos()) / (time / 2) * window
-    middle = 2 * (high - low)
-    filters = torch.cat(
-        [
-            torch.cat([even, middle, even.flip(1)], dim=1),
-            torch.cat([odd, torch.zeros_like(middle), -odd.flip(1)], dim=1),
-        ]
-    )
-    return (filters / torch.cat([middle, middle]))[:, None]
 
 
 def load_teacher(path: Path) -> CountingTeacher:

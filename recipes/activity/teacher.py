@@ -12,6 +12,7 @@ Nothing of that package is run; of what the checkpoint holds beside tensors noth
 from __future__ import annotations
 
 import collections
+import math
 import pickletools
 import re
 import sys
@@ -19,12 +20,17 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from safetensors.torch import save_file
+from torch import Tensor
 from torch.torch_version import TorchVersion
 
-from diarize.training.counting_teacher import CountingTeacher, band_filters
+from diarize.audio import SAMPLE_RATE
+from diarize.training.counting_teacher import TAPS, CountingTeacher
 
+LOWEST = 50.0  # Hz, of a filter's lower edge; also its least width
 BUILT_IN = (list, dict, collections.defaultdict, TorchVersion, (int, "builtins.int"))
 # What is called how here; the rest of a name stays.
 NAMES = (
@@ -56,6 +62,32 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     tensors: dict[str, torch.Tensor] = checkpoint["state_dict"]
     return tensors
+
+
+def band_filters(
+    low: Float[Tensor, "filters 1"], width: Float[Tensor, "filters 1"]
+) -> Float[Tensor, "twice 1 251"]:
+    """Even, then odd band-pass filters under half a Hamming window mirrored, of peak one.
+
+    Args:
+        low: the parameters of the lower edges, whose magnitude counts from 50 Hz on.
+        width: those of the widths, likewise.
+    """
+    low = LOWEST + low.abs()
+    high = (low + LOWEST + width.abs()).clamp(LOWEST, SAMPLE_RATE / 2)
+    half = TAPS // 2
+    time = 2 * math.pi * torch.arange(-half, 0.0) / SAMPLE_RATE  # (125,)
+    window = torch.from_numpy(np.hamming(TAPS)[:half]).float()
+    even = ((high * time).sin() - (low * time).sin()) / (time / 2) * window
+    odd = ((low * time).cos() - (high * time).cos()) / (time / 2) * window
+    middle = 2 * (high - low)
+    filters = torch.cat(
+        [
+            torch.cat([even, middle, even.flip(1)], dim=1),
+            torch.cat([odd, torch.zeros_like(middle), -odd.flip(1)], dim=1),
+        ]
+    )
+    return (filters / torch.cat([middle, middle]))[:, None]
 
 
 def convert(tensors: dict[str, torch.Tensor]) -> CountingTeacher:

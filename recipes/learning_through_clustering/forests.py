@@ -70,6 +70,15 @@ def perturbed_connectivity(
     return _smoothed(similarity, noise, epsilon, k, must_link, cannot_link, True)
 
 
+def adjacency(forest: Forest) -> Float[Tensor, "*batch n n"]:
+    """A: 1 where an edge is, symmetric."""
+    n = forest.labels.shape[-1]
+    i, j = forest.edges.unbind(dim=-1)
+    flat = torch.zeros(*forest.labels.shape[:-1], n * n, device=forest.labels.device)
+    both = flat.scatter(-1, i * n + j, 1.0).scatter(-1, j * n + i, 1.0)
+    return both.reshape(*forest.labels.shape, n)
+
+
 class _Smoothed(torch.autograd.Function):
     """E[y(S + eps Z)] of a piecewise constant y; its gradient is E[<G, y> Z] / eps."""
 
@@ -87,7 +96,7 @@ class _Smoothed(torch.autograd.Function):
         forests = max_spanning_forest(
             similarity + epsilon * noise, k, must_link=must_link, cannot_link=cannot_link
         )
-        found = forests.connectivity if connectivity else forests.adjacency
+        found = forests.connectivity if connectivity else adjacency(forests)
         ctx.save_for_backward(found, noise)
         ctx.epsilon = epsilon
         return found.to(similarity.dtype).mean(dim=0)

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import soundfile
+import torch
 
 from diarize.activity import Heard, VoiceCounts
 from diarize.errors import InputError
@@ -18,6 +19,11 @@ from diarize.errors import InputError
 @pytest.fixture(scope="module")
 def measure(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
     return recipe_module("activity/measure.py")
+
+
+@pytest.fixture(scope="module")
+def teacher(recipe_module: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe_module("activity/teacher.py")
 
 
 @pytest.fixture
@@ -33,6 +39,16 @@ def recordings(tmp_path: Path) -> Path:
         "".join(f"SPEAKER a 1 {b} {d} <NA> <NA> {who} <NA> <NA>\n" for b, d, who in lines)
     )
     return folder
+
+
+def test_filters_pass_their_band(teacher: ModuleType) -> None:
+    """An even and an odd one for each, of 950 to 1250 Hz."""
+    even, odd = teacher.band_filters(torch.tensor([[-900.0]]), torch.tensor([[250.0]]))[:, 0]
+    assert torch.allclose(even, even.flip(0)) and torch.allclose(odd, -odd.flip(0))
+    assert even.max() == even[125] == 1
+    for filter in (even, odd):
+        gain = np.abs(np.fft.rfft(filter.numpy(), 16_000))  # a bin for each Hz
+        assert gain[1000:1200].min() > 10 * max(gain[:700].max(), gain[1500:].max())
 
 
 def test_how_many_speak(measure: ModuleType, recordings: Path) -> None:
