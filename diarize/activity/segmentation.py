@@ -25,7 +25,7 @@ from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.storage.files import file_sha256
-from diarize.storage.onnx_network import OnnxNetwork, axes_text, metadata_number
+from diarize.storage.onnx_network import OnnxNetwork, axes_text, metadata_number, require_rate
 from diarize.threads import torch_threads
 
 if TYPE_CHECKING:
@@ -108,9 +108,7 @@ class Segmentation:
         def number(key: str, default: int) -> int:
             return metadata_number(path, network.metadata, key, default)
 
-        rate = number("sample_rate", SAMPLE_RATE)
-        if rate != SAMPLE_RATE:
-            raise InputError(f"{path}: made for {rate} Hz; sound is heard at {SAMPLE_RATE} Hz here")
+        require_rate(path, network.metadata, SAMPLE_RATE)
         hop = STEPS * SAMPLES
         self.window = number("window_size", sound.axes[2] or 10 * SAMPLE_RATE) // hop * hop
         if self.window < SAMPLE_RATE:

@@ -281,14 +281,21 @@ def _from_array(samples: Any, sample_rate: Any) -> ArrayDecoder:
     return ArrayDecoder(values, int(rate))
 
 
-def _resampled(pieces: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
-    """Bring pieces of a signal to 16 kHz, one after the other."""
+def make_resampler(rate: int) -> Any:
+    """What brings a stream from this rate, Hz, to 16 kHz; None where it has that rate."""
     if rate == SAMPLE_RATE:
-        yield from pieces
-        return
+        return None
     import soxr
 
-    stream = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
+    return soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
+
+
+def _resampled(pieces: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
+    """Bring pieces of a signal to 16 kHz, one after the other."""
+    stream = make_resampler(rate)
+    if stream is None:
+        yield from pieces
+        return
     for piece in pieces:
         yield stream.resample_chunk(piece)
     yield stream.resample_chunk(np.zeros(0, np.float32), last=True)

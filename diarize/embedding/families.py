@@ -15,7 +15,7 @@ from diarize.embedding.encoder import Rows
 from diarize.embedding.front_ends import NORMALISATIONS, kaldi_rows, nemo_rows, sample_rows
 from diarize.errors import InputError
 from diarize.features import SAMPLE_RATE
-from diarize.storage.onnx_network import OnnxNetwork, Port, axes_text, metadata_number
+from diarize.storage.onnx_network import OnnxNetwork, Port, axes_text, metadata_number, require_rate
 
 FULL_SCALE = 32768.0
 NEMO_MULTIPLE = 16  # rows to which NeMo's networks are fed zeros at the end
@@ -80,9 +80,7 @@ def family_of(network: OnnxNetwork) -> Family:
         said = f"framework {framework} is unknown" if framework else "no framework is named in it"
         raise InputError(f"{path}: {said}; a {path.stem}.toml beside it may name one of {known}")
     metadata = FAMILIES[framework] | metadata
-    rate = metadata_number(path, metadata, "sample_rate", SAMPLE_RATE)
-    if rate != SAMPLE_RATE:
-        raise InputError(f"{path}: made for {rate} Hz; sound is heard at {SAMPLE_RATE} Hz here")
+    require_rate(path, metadata, SAMPLE_RATE)
     for key, wanted in (("window_size_ms", 25), ("window_stride_ms", 10)):
         if metadata_number(path, metadata, key, wanted) != wanted:
             raise InputError(f"{path}: {key} = {metadata[key]}, and only {wanted} is known here")

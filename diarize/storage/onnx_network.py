@@ -124,6 +124,13 @@ def metadata_number(path: Path, metadata: Mapping[str, str], key: str, default: 
         raise InputError(f"{path}: {key} = {text} is no whole number") from None
 
 
+def require_rate(path: Path, metadata: Mapping[str, str], rate: int) -> None:
+    """Raise InputError if a network says that it was made for another sample rate, Hz."""
+    made = metadata_number(path, metadata, "sample_rate", rate)
+    if made != rate:
+        raise InputError(f"{path}: made for {made} Hz; sound is heard at {rate} Hz here")
+
+
 def axes_text(axes: Sequence[int | None]) -> str:
     """Axes for people."""
     return "(" + ", ".join("any" if axis is None else str(axis) for axis in axes) + ")"

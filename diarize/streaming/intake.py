@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
-from diarize.audio.recording import RATES
+from diarize.audio.recording import RATES, make_resampler
 from diarize.errors import InputError
 
 AT_ONCE = 1 << 18  # samples that are resampled at a time: memory does not depend on the block
@@ -32,7 +32,7 @@ class Intake:
             )
         self.rate = int(rate)
         self.received = 0  # samples at the stream's rate
-        self._resampler = _make_resampler(self.rate)
+        self._resampler = make_resampler(self.rate)
         self._held = np.zeros(0, np.float32)
 
     @property
@@ -89,7 +89,7 @@ class Intake:
 
 def resampling_delay(rate: int) -> float:
     """Seconds by which resampled sound comes later than the sound itself, at most."""
-    resampler = _make_resampler(rate)
+    resampler = make_resampler(rate)
     if resampler is None:
         return 0.0
     block = np.zeros(max(1, rate // 100), np.float32)
@@ -100,11 +100,3 @@ def resampling_delay(rate: int) -> float:
         given += len(block)
         delay = max(delay, given / rate - got / SAMPLE_RATE)
     return delay
-
-
-def _make_resampler(rate: int) -> Any:
-    if rate == SAMPLE_RATE:
-        return None
-    import soxr
-
-    return soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
