@@ -20,6 +20,7 @@ from diarize.storage.files import atomic_output
 
 # Played faster or slower by this much (pitch and formants with it), a speaker is another voice.
 SPEEDS = (1.0, 0.93, 1.07, 0.87, 1.15, 0.8, 1.25)
+UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)  # of those of whom nobody says who they are
 LONGEST_PAUSE = 0.2  # seconds of silence that are kept between two words
 UNNAMED = "unlabelled"  # corpus of recordings of which nobody says who speaks: two may be one's
 FULL_SCALE = 32767  # of the int16 in which voices are kept

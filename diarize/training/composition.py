@@ -30,9 +30,8 @@ from diarize.progress import Hook
 from diarize.storage.files import file_sha256
 from diarize.threads import one_thread, torch_threads
 from diarize.training.checkpoints import SpeechRecipe
-from diarize.training.development import heard_by, vectors_of
-from diarize.training.embedding import development_voices, require_speakers
-from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.development import development_voices, heard_by, vectors_of
+from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker, require_speakers
 from diarize.training.fitting import MappedComposition, Report, Seen, train, whitened
 from diarize.training.knowledge import measured
 from diarize.training.likeness import Hearing, fitted_likeness
@@ -100,7 +99,17 @@ def fit_composition(
     development = _development(recipe, encoder, hook)
     seen = list(embedded(recipe, encoder, voices, workers, hook))
     fit = MappedComposition(whitened(seen))
-    train(recipe, fit, seen, development, hook, report)
+    train(
+        fit,
+        seen,
+        development,
+        passes=recipe.passes,
+        rate=recipe.rate,
+        max_set_size=recipe.max_set_size,
+        seed=recipe.seed,
+        hook=hook,
+        report=report,
+    )
     compose = fit.compose.eval().requires_grad_(False)
     fitted = Fitted(network.name, file_sha256(network), fit.place(), compose, Knowledge())
     known = measured(ForeignEncoder(network, fitted, device), _some(voices), Knowledge())

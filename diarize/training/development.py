@@ -9,7 +9,7 @@ of the pairs through g.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,11 @@ from torch import nn
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows
 from diarize.embedding.model import CompositionalEmbedding
+from diarize.errors import InputError
 from diarize.features import mfcc
-from diarize.mixing.voices import Voices, to_float
+from diarize.mixing.speech import Utterance
+from diarize.mixing.voices import Voices, collect_voices, to_float
+from diarize.progress import Hook
 from diarize.training.losses import compose_all
 
 SPEAKERS = 5
@@ -191,3 +194,31 @@ def _embed(
     with torch.inference_mode():
         vectors = torch.cat([model(part.to(device)).cpu() for part in torch.split(flat, 512)])
     return vectors.reshape(*windows.shape[:2], -1)
+
+
+def development_episodes(
+    utterances: Sequence[Utterance],
+    pool: Sequence[str],
+    count: int,
+    hook: Hook | None = None,
+) -> dict[str, Episodes]:
+    """Draw episodes within each corpus that has enough speakers."""
+    voices = development_voices(utterances, pool, hook)
+    return {name: make_episodes(own, count, seed=0) for name, own in voices.items()}
+
+
+def development_voices(
+    utterances: Sequence[Utterance], pool: Sequence[str], hook: Hook | None = None
+) -> dict[str, Voices]:
+    """Collect the voices of each corpus that has enough speakers for `development_episodes`.
+
+    Raises:
+        InputError: a recording cannot be read, or no corpus has enough.
+    """
+    voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
+    pooled = "+".join(pool)
+    names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
+    enough = [str(name) for name in sorted(set(names)) if (names == name).sum() >= SPEAKERS]
+    if not enough:
+        raise InputError(f"no corpus has the {SPEAKERS} speakers that judging takes")
+    return {name: voices[names == name] for name in enough}

@@ -20,20 +20,18 @@ from diarize.embedding import (
 from diarize.errors import InputError, extra
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import Utterance, audio_files, utterances_of
-from diarize.mixing.voices import SPEEDS, UNNAMED, Voices, collect_voices
+from diarize.mixing.voices import SPEEDS, UNLABELLED_SPEEDS, UNNAMED, Voices, collect_voices
 from diarize.progress import Hook
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
-from diarize.training.development import SPEAKERS, Episodes, make_episodes
-from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
+from diarize.training.development import Episodes, development_episodes
+from diarize.training.episodes import EpisodeConfig, EpisodeMaker, require_speakers
 from diarize.training.knowledge import heard_voices, measured
-from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.loop import LoopConfig, Trainer, begin, train
 from diarize.training.processes import join_processes
 from diarize.training.rendering import training_rooms
 from diarize.training.steps import Report
 
-UNLABELLED_SPEEDS = (1.0, 0.9, 1.12)
 DEVELOPMENT_EPISODES = 150
-FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; never trained on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,25 +125,6 @@ def train_embedding(
     return weights
 
 
-def begin(
-    trainer: Trainer,
-    maker: torch.utils.data.Dataset[Batch],
-    checkpoint: Path | None,
-    start: CompositionalEmbedding | None = None,
-) -> None:
-    """Go on from a checkpoint, begin with weights, or measure the features and begin.
-
-    Raises:
-        InputError: the checkpoint is damaged.
-    """
-    if checkpoint is not None and checkpoint.is_file():
-        trainer.load(checkpoint)
-    elif start is not None:
-        trainer.begin_with(start)
-    else:
-        trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
-
-
 def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | None) -> Voices:
     """Collect the voices, and hear them with the weights to begin with."""
     if recipe.shifts:
@@ -173,44 +152,8 @@ def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | N
     return voices if start is None else replace(voices, heard=heard_voices(start, voices, hook))
 
 
-def require_speakers(voices: Voices, least: int, folders: Sequence[Path]) -> None:
-    """Raise InputError if fewer than `least` speak in the folders: so many meet in an episode."""
-    speakers = len(np.unique(voices.speakers))
-    if speakers < least:
-        where = ", ".join(map(str, folders))
-        raise InputError(f"{where}: {speakers} speakers, but {least} meet in training")
-
-
 def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
     if recipe.development is None:
         return {}
     utterances = utterances_of(recipe.speech, recipe.development)
     return development_episodes(utterances, recipe.pool, DEVELOPMENT_EPISODES, hook)
-
-
-def development_episodes(
-    utterances: Sequence[Utterance],
-    pool: Sequence[str],
-    count: int,
-    hook: Hook | None = None,
-) -> dict[str, Episodes]:
-    """Draw episodes within each corpus that has enough speakers."""
-    voices = development_voices(utterances, pool, hook)
-    return {name: make_episodes(own, count, seed=0) for name, own in voices.items()}
-
-
-def development_voices(
-    utterances: Sequence[Utterance], pool: Sequence[str], hook: Hook | None = None
-) -> dict[str, Voices]:
-    """Collect the voices of each corpus that has enough speakers for `development_episodes`.
-
-    Raises:
-        InputError: a recording cannot be read, or no corpus has enough.
-    """
-    voices = collect_voices(utterances, speeds=(1.0,), hook=hook)
-    pooled = "+".join(pool)
-    names = np.array([pooled if pool and c.startswith(tuple(pool)) else c for c in voices.corpora])
-    enough = [str(name) for name in sorted(set(names)) if (names == name).sum() >= SPEAKERS]
-    if not enough:
-        raise InputError(f"no corpus has the {SPEAKERS} speakers that judging takes")
-    return {name: voices[names == name] for name in enough}

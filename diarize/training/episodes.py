@@ -6,8 +6,10 @@ on exactly as it would have.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -246,3 +248,11 @@ def _instant(rng: np.random.Generator, n: int) -> int:
     middle, clear = n / 2, clear_of_middle(n)
     distance = rng.uniform(clear, middle - clear)
     return int(middle + distance * rng.choice((-1, 1)))
+
+
+def require_speakers(voices: Voices, least: int, folders: Sequence[Path]) -> None:
+    """Raise InputError if fewer than `least` speak in the folders: so many meet in an episode."""
+    speakers = len(np.unique(voices.speakers))
+    if speakers < least:
+        where = ", ".join(map(str, folders))
+        raise InputError(f"{where}: {speakers} speakers, but {least} meet in training")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,9 +16,6 @@ from diarize.embedding.model import Composition
 from diarize.progress import Hook
 from diarize.training.development import SetAccuracy, judge
 from diarize.training.losses import episode_loss
-
-if TYPE_CHECKING:
-    from diarize.training.composition import CompositionRecipe
 
 SHRINKAGE = 1.0  # of the covariance within voices towards a sphere
 SCALE = 30.0  # of the cosines inside the softmax, at first
@@ -85,31 +82,38 @@ def _singles(seen: Sequence[Seen]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(
-    recipe: CompositionRecipe,
     fit: MappedComposition,
     seen: Sequence[Seen],
     development: Mapping[str, tuple[Tensor, Tensor]],
+    *,
+    passes: int,
+    rate: float,
+    max_set_size: int,
+    seed: int,
     hook: Hook | None = None,
     report: Report | None = None,
 ) -> None:
-    """Fit the map and g; of all passes, the best by the development's set accuracy is kept."""
+    """Fit the map and g; of all passes, the best by the development's set accuracy is kept.
+
+    The rest as in `CompositionRecipe`; `hook` and `report` are told of each pass.
+    """
     groups: list[dict[str, Any]] = [
         {"params": [fit.mean, fit.matrix]},
-        {"params": [*fit.compose.parameters(), fit.log_scale], "lr": G_RATE * recipe.rate},
+        {"params": [*fit.compose.parameters(), fit.log_scale], "lr": G_RATE * rate},
     ]
-    optimiser = torch.optim.AdamW(groups, lr=recipe.rate, weight_decay=1e-4)
-    steps = recipe.passes * len(seen)
+    optimiser = torch.optim.AdamW(groups, lr=rate, weight_decay=1e-4)
+    steps = passes * len(seen)
     falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / max(1, steps))
-    rng = np.random.default_rng([recipe.seed, 5])
+    rng = np.random.default_rng([seed, 5])
     best = (-1.0, fit.state_dict())
-    for done in range(recipe.passes):
+    for done in range(passes):
         total = 0.0
         for number in rng.permutation(len(seen)).tolist():
             one = seen[number]
             scale = fit.log_scale.exp().clamp(max=LARGEST_SCALE)
             loss = episode_loss(
                 fit.compose, fit(one.vectors), one.members, one.alone, scale,
-                recipe.max_set_size, one.known,
+                max_set_size, one.known,
             )  # fmt: skip
             optimiser.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
@@ -122,7 +126,7 @@ def train(
             if mean >= best[0]:
                 best = mean, {k: v.detach().clone() for k, v in fit.state_dict().items()}
         if hook:
-            hook("fitting", done + 1, recipe.passes)
+            hook("fitting", done + 1, passes)
         if report:
             report(done + 1, total / len(seen), accuracy)
     if development:

@@ -26,6 +26,7 @@ from diarize.training.steps import Learner, Report, take_steps
 FIRST_SCALE = 10.0  # of the cosines inside the softmax; learned from there
 LARGEST_SCALE = 40.0
 TRAINED_SCALE = 25.0  # near where it comes to lie
+FIRST_LOOK = 10**9  # steps of which the spread of the features is measured; never trained on
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,25 @@ class Trainer(Learner):
 def runs_bf16(kind: str) -> bool:
     """Whether an LSTM runs in bfloat16 there: on processors without it, it is an error."""
     return kind != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def begin(
+    trainer: Trainer,
+    maker: torch.utils.data.Dataset[Batch],
+    checkpoint: Path | None,
+    start: CompositionalEmbedding | None = None,
+) -> None:
+    """Go on from a checkpoint, begin with weights, or measure the features and begin.
+
+    Raises:
+        InputError: the checkpoint is damaged.
+    """
+    if checkpoint is not None and checkpoint.is_file():
+        trainer.load(checkpoint)
+    elif start is not None:
+        trainer.begin_with(start)
+    else:
+        trainer.model.encode.measure([maker[FIRST_LOOK + i].features for i in range(3)])
 
 
 def train(

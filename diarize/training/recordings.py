@@ -23,15 +23,14 @@ from diarize.embedding import CompositionalEmbedding, load_model, pick_device, s
 from diarize.formats.labelled import Labelled
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.speech import utterances_of
-from diarize.mixing.voices import Voices, collect_voices
+from diarize.mixing.voices import UNLABELLED_SPEEDS, Voices, collect_voices
 from diarize.progress import Hook
 from diarize.scoring.report import standard_error
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
-from diarize.training.embedding import UNLABELLED_SPEEDS, begin
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.identification import shares
 from diarize.training.labelled import split_recordings, voices_of
-from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.loop import LoopConfig, Trainer, begin, train
 from diarize.training.rendering import Acoustics, training_rooms
 from diarize.training.single_speaker import single_speaker_speech
 from diarize.training.steps import Report

@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, save_model
 from diarize.mixing.voices import Voices
-from diarize.training.embedding import FIRST_LOOK
 from diarize.training.episodes import EpisodeConfig, EpisodeMaker
+from diarize.training.loop import FIRST_LOOK
 
 
 def grown(first: dict[str, torch.Tensor], voices: Voices) -> CompositionalEmbedding:

@@ -25,10 +25,10 @@ from diarize.training.development import (
     Sides,
     Through,
     as_recorded,
+    development_voices,
     judge,
     vectors_of,
 )
-from diarize.training.embedding import development_voices
 
 POOL = ("librispeech", "vctk")
 SNR = (8.0, 20.0)  # decibels

@@ -26,11 +26,10 @@ from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_mode
 from diarize.mixing.acoustics import read_noises
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import LOUDNESS, UNNAMED, Voices
-from diarize.training.development import make_episodes, set_accuracy
-from diarize.training.embedding import begin, development_voices
+from diarize.training.development import development_voices, make_episodes, set_accuracy
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.loading import loader
-from diarize.training.loop import LoopConfig, Trainer, runs_bf16
+from diarize.training.loop import LoopConfig, Trainer, begin, runs_bf16
 from diarize.training.losses import compose_all, reference_rounds, set_index
 from diarize.training.rendering import Acoustics, Renderer
 from diarize.training.shifts import SHIFTS

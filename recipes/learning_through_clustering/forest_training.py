@@ -20,10 +20,9 @@ from torch import Tensor
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import Voices, collect_voices
-from diarize.training.development import Episodes, SetAccuracy, set_accuracy
-from diarize.training.embedding import begin, development_episodes
+from diarize.training.development import Episodes, SetAccuracy, development_episodes, set_accuracy
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
-from diarize.training.loop import LoopConfig, Trainer, train
+from diarize.training.loop import LoopConfig, Trainer, begin, train
 
 LOSSES = ("sets", "forest", "sets+forest")
 SPEEDS = (1.0, 0.9, 1.1)
