@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -94,8 +94,26 @@ def coloured_noise(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "sam
     frequencies = np.fft.rfftfreq(n, 1 / SAMPLE_RATE)
     shape = np.maximum(frequencies, 50.0) ** -rng.uniform(0.0, 1.0)
     spectrum = shape * (rng.standard_normal(len(shape)) + 1j * rng.standard_normal(len(shape)))
-    noise = np.fft.irfft(spectrum, n)
-    return (noise / np.sqrt(np.square(noise).mean())).astype(np.float32)
+    return unit_power(np.fft.irfft(spectrum, n))
+
+
+def root_mean_square(samples: np.ndarray) -> float:
+    """Root mean square of samples; zero where there are none."""
+    return float(np.sqrt(np.square(samples, dtype=np.float64).mean())) if len(samples) else 0.0
+
+
+def unit_power(sound: np.ndarray) -> Float32[np.ndarray, "_"]:
+    """Bring sound to a root mean square of one; silence stays silence."""
+    unit: np.ndarray = (sound / max(root_mean_square(sound), 1e-9)).astype(np.float32)
+    return unit
+
+
+def noise_piece(
+    noises: Sequence[Float32[np.ndarray, "_"]], n: int, rng: np.random.Generator
+) -> Float32[np.ndarray, "samples"]:
+    """Draw n samples of one of the noises, which begins anew where it ends."""
+    noise = noises[int(rng.integers(len(noises)))]
+    return np.resize(np.roll(noise, -int(rng.integers(len(noise)))), n)
 
 
 def noises_of(folders: Iterable[Path]) -> list[Float32[np.ndarray, "samples"]]:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
+from diarize.mixing.acoustics import root_mean_square
 
 TELEPHONE = (300.0, 3400.0)  # Hz
 NARROW = 8_000  # samples a second on a telephone
@@ -68,7 +69,7 @@ def few_bits(
     samples: Float32[np.ndarray, "samples"], rng: np.random.Generator
 ) -> Float32[np.ndarray, "samples"]:
     """Record very quietly with 16 bits."""
-    rms = float(np.sqrt(np.square(samples, dtype=np.float64).mean())) + 1e-12
+    rms = root_mean_square(samples) + 1e-12
     scale = 10 ** (rng.uniform(-62, -45) / 20) / rms * 32767
     return (np.round(samples * scale) / scale).astype(np.float32)
 

@@ -17,9 +17,12 @@ from diarize.mixing.acoustics import (
     REVERBERATION,
     coloured_noise,
     impulse_response,
+    noise_piece,
+    root_mean_square,
     through_response,
 )
 from diarize.mixing.speech import FRAME, active_frames
+from diarize.mixing.voices import LOUDNESS
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -32,7 +35,6 @@ SHORTEST_PIECE = 0.25  # seconds of speech below which the rest of an utterance 
 LATE = (
     0.5  # seconds, and half of the wanted length, by which a turn may miss its length for a pause
 )
-LOUDNESS = 0.05  # root mean square of each speaker's speech before gain, room and level
 
 
 @dataclass(frozen=True)
@@ -248,21 +250,11 @@ def _record(
             track = through_response(track, response)
         audio += track * np.float32(10 ** (rng.normal(0, config.gain) / 20))
     if config.snr is not None:
-        noise = _noise(rng, length, noises)
+        noise = noise_piece(noises, length, rng) if noises else coloured_noise(rng, length)
         audio += noise * np.float32(LOUDNESS * 10 ** (-rng.uniform(*config.snr) / 20))
-    rms = float(np.sqrt(np.square(audio, dtype=np.float64).mean()))
-    level = 10 ** (rng.uniform(*config.level) / 20) / max(rms, 1e-9)
+    level = 10 ** (rng.uniform(*config.level) / 20) / max(root_mean_square(audio), 1e-9)
     peak = float(np.abs(audio).max())
     return audio * np.float32(min(level, 0.99 / max(peak, 1e-9)))
-
-
-def _noise(
-    rng: np.random.Generator, length: int, noises: Sequence[np.ndarray]
-) -> Float32[np.ndarray, "samples"]:
-    if not noises:
-        return coloured_noise(rng, length)
-    noise = noises[int(rng.integers(len(noises)))]
-    return np.resize(np.roll(noise, -int(rng.integers(len(noise)))), length)
 
 
 def _reference(turns: Sequence[_Turn], uri: str) -> Annotation:

@@ -11,9 +11,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import open_recording
-from diarize.errors import InputError
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
-from diarize.mixing.speech import Utterance, by_speaker, read_samples
+from diarize.mixing.speech import Utterance, by_speaker, read_samples, require_range
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -47,11 +46,7 @@ class Conversations:
             InputError: fewer speakers than a conversation may have.
         """
         self._files = by_speaker(self.utterances)
-        low, high = self.speakers
-        if not 1 <= low <= high:
-            raise InputError(f"speakers {low}-{high}: not a range of positive numbers")
-        if len(self._files) < high:
-            raise InputError(f"only {len(self._files)} speakers, but {high} may be asked for")
+        require_range(self.speakers, len(self._files))
         self._seconds = {
             name: sum(open_recording(u.path).duration for u in files)
             for name, files in self._files.items()

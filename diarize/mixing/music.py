@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.audio import SAMPLE_RATE
-from diarize.mixing.replay import unit_power
+from diarize.mixing.acoustics import root_mean_square, unit_power
 
 TOGETHER = (1, 1, 2, 3)  # so many sound at once
 QUIETER = 12.0  # dB by which one of them may be under another
@@ -23,7 +23,7 @@ def draw_music(rng: np.random.Generator, n: int) -> Float32[np.ndarray, "samples
     for _ in range(int(rng.choice(TOGETHER))):
         sound = MAKERS[int(rng.choice(len(MAKERS), p=SHARES))](rng, n)
         level = 10 ** (-rng.uniform(0, QUIETER) / 20)
-        total += level * sound / max(float(np.sqrt(np.square(sound).mean())), 1e-9)
+        total += level * sound / max(root_mean_square(sound), 1e-9)
     return unit_power(total)
 
 

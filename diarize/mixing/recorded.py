@@ -11,9 +11,9 @@ from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
-from diarize.mixing.acoustics import impulse_response, through_response
+from diarize.mixing.acoustics import impulse_response, through_response, unit_power
 from diarize.mixing.channel import through_codec, through_telephone
-from diarize.mixing.replay import Replay, unit_power
+from diarize.mixing.replay import Replay
 from diarize.mixing.speech import audio_files, read_samples
 
 LONG = 20.0  # seconds from which on a recording is talk; shorter ones are joined

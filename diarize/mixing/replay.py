@@ -17,7 +17,14 @@ from jaxtyping import Bool, Float32
 from diarize.activity.regions import runs
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError, require_one_of
-from diarize.mixing.acoustics import coloured_noise, impulse_response, through_response
+from diarize.mixing.acoustics import (
+    coloured_noise,
+    impulse_response,
+    noise_piece,
+    root_mean_square,
+    through_response,
+    unit_power,
+)
 from diarize.mixing.channel import clipped, few_bits, through_codec, through_telephone
 from diarize.mixing.sounds import draw_events
 from diarize.mixing.speech import FRAME, active_frames
@@ -214,8 +221,7 @@ class Replay:
             mixed = np.zeros(n, np.float32)
             for track in tracks:
                 mixed += through_response(track, impulse_response(rng, None, 0.0))
-        spoken = float(np.sqrt(np.square(mixed, dtype=np.float64).mean()))
-        spoken = max(spoken, 0.3 * LOUDNESS)
+        spoken = max(root_mean_square(mixed), 0.3 * LOUDNESS)
         if rng.random() < scene.events[0]:
             rate = float(rng.uniform(0, 2 * scene.events[1]))
             mixed = mixed + np.float32(spoken) * draw_events(rng, n, rate, self.noises)
@@ -266,16 +272,8 @@ class Replay:
         elif kind < 0.5 or not self.noises:
             return coloured_noise(rng, n)
         else:
-            noise = self.noises[int(rng.integers(len(self.noises)))]
-            sound = np.resize(np.roll(noise, -int(rng.integers(len(noise)))), n)
+            sound = noise_piece(self.noises, n, rng)
         return unit_power(sound)
-
-
-def unit_power(sound: np.ndarray) -> Float32[np.ndarray, "_"]:
-    """Bring sound to a root mean square of one; silence stays silence."""
-    power = float(np.sqrt(np.square(sound, dtype=np.float64).mean()))
-    unit: np.ndarray = (sound / max(power, 1e-9)).astype(np.float32)
-    return unit
 
 
 def _without_pauses(active: Bool[np.ndarray, "k frames"]) -> Bool[np.ndarray, "k frames"]:

@@ -13,7 +13,7 @@ from diarize.activity.regions import runs
 from diarize.errors import InputError
 from diarize.formats.turns import Turn, annotated
 from diarize.mixing.replay import Replay
-from diarize.mixing.speech import FRAME_SECONDS
+from diarize.mixing.speech import FRAME_SECONDS, require_range
 from diarize.mixing.talk import Talk
 
 if TYPE_CHECKING:
@@ -44,12 +44,7 @@ class ReplayedConversations:
         Raises:
             InputError: fewer voices than a stretch may have speakers, or there is no such stretch.
         """
-        low, high = self.speakers
-        if not 1 <= low <= high:
-            raise InputError(f"speakers {low}-{high}: not a range of positive numbers")
-        there = self.replay.n_speakers
-        if there < high:
-            raise InputError(f"only {there} speakers, but {high} may be asked for")
+        require_range(self.speakers, self.replay.n_speakers)
         long = [talk for talk in self.replay.talks if talk.seconds >= self.seconds]
         self._talks = long or list(self.replay.talks)
         self._stretch(self._generator(0))

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
+from diarize.mixing.acoustics import root_mean_square
 
 KINDS = ("breath", "cough", "keys", "knock", "recorded")
 
@@ -84,8 +85,7 @@ def _coloured(rng: np.random.Generator, n: int, low: float, high: float) -> np.n
     noise = np.fft.irfft(
         band * (rng.standard_normal(len(band)) + 1j * rng.standard_normal(len(band))), n
     )
-    power = float(np.sqrt(np.square(noise).mean()))
-    return np.asarray(noise / max(power, 1e-9))
+    return np.asarray(noise / max(root_mean_square(noise), 1e-9))
 
 
 def _faded(samples: np.ndarray) -> Float32[np.ndarray, "_"]:

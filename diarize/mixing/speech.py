@@ -116,6 +116,15 @@ def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
     return groups
 
 
+def require_range(speakers: tuple[int, int], there: int) -> None:
+    """Raise InputError if conversations cannot have so few to so many of those who are there."""
+    low, high = speakers
+    if not 1 <= low <= high:
+        raise InputError(f"speakers {low}-{high}: not a range of positive numbers")
+    if there < high:
+        raise InputError(f"only {there} speakers, but {high} may be asked for")
+
+
 def read_samples(path: Path) -> Float32[np.ndarray, "samples"]:
     """Read a whole short file as 16 kHz mono."""
     return np.concatenate([np.zeros(0, np.float32), *open_recording(path).blocks()])

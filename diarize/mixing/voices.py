@@ -14,6 +14,7 @@ from jaxtyping import Float32, Int16, Int64
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.mixing.acoustics import root_mean_square
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, without_pauses
 from diarize.progress import Hook
 from diarize.storage.files import atomic_output
@@ -123,20 +124,14 @@ def collect_voices(
     Raises:
         InputError: a file that cannot be read, or nobody speaks.
     """
-    import soxr
-
     stretches: list[np.ndarray] = []
     rows: list[tuple[str, str]] = []
     groups = by_speaker(utterances)
     for done, (speaker, files) in enumerate(groups.items()):
-        spoken = [levelled(without_pauses(read_samples(u.path), longest_pause)) for u in files]
-        speech = np.concatenate(spoken)
+        speech = np.concatenate([spoken(read_samples(u.path), longest_pause) for u in files])
         enough = len(speech) >= LEAST_SPEECH * SAMPLE_RATE
         for speed in speeds if enough else ():
-            played = (
-                speech if speed == 1.0 else soxr.resample(speech, SAMPLE_RATE * speed, SAMPLE_RATE)
-            )
-            stretches.append(to_int16(played))
+            stretches.append(at_speed(speech, speed))
             rows.append((speaker, files[0].corpus))
         if hook:
             hook("voices", done + 1, len(groups))
@@ -162,7 +157,21 @@ def to_int16(samples: np.ndarray) -> Int16[np.ndarray, "samples"]:
     return np.round(np.clip(samples, -1, 1) * FULL_SCALE).astype(np.int16)
 
 
+def spoken(samples: np.ndarray, longest_pause: float = LONGEST_PAUSE) -> np.ndarray:
+    """Speech as voices keep it: longer pauses, seconds, cut down, at the loudness of all."""
+    return levelled(without_pauses(samples, longest_pause))
+
+
+def at_speed(samples: np.ndarray, speed: float) -> Int16[np.ndarray, "samples"]:
+    """Speech played faster or slower, as voices keep it."""
+    import soxr
+
+    if speed != 1.0:
+        samples = soxr.resample(samples, SAMPLE_RATE * speed, SAMPLE_RATE)
+    return to_int16(samples)
+
+
 def levelled(samples: np.ndarray) -> np.ndarray:
     """Bring samples to the loudness of all voices."""
-    rms = float(np.sqrt(np.square(samples, dtype=np.float64).mean())) if len(samples) else 0.0
+    rms = root_mean_square(samples)
     return samples * np.float32(LOUDNESS / rms) if rms > 0 else samples

@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 from pyannote.core import Annotation
 
-from diarize.audio import SAMPLE_RATE
 from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 from diarize.formats.labelled import Labelled, labelled_recordings
 from diarize.formats.rttm import ENDING
-from diarize.mixing.speech import without_pauses
-from diarize.mixing.voices import LONGEST_PAUSE, Voices, levelled, to_int16
+from diarize.mixing.voices import Voices, at_speed, spoken
 from diarize.storage.files import files_in
 from diarize.training.single_speaker import SingleSpeakerSpeech, seconds_of, single_speaker_spans
 
@@ -73,14 +71,12 @@ def voices_of(speech: Iterable[SingleSpeakerSpeech], speeds: Sequence[float]) ->
 
     A recording at another speed is another recording of other people.
     """
-    import soxr
-
     stretches, speakers, recordings = [], [], []
     for number, one in enumerate(speech):
         for speaker, chunks in enumerate(one.speakers):
-            said = levelled(without_pauses(np.concatenate(chunks), LONGEST_PAUSE))
+            said = spoken(np.concatenate(chunks))
             for speed in speeds:
-                stretches.append(to_int16(soxr.resample(said, SAMPLE_RATE * speed, SAMPLE_RATE)))
+                stretches.append(at_speed(said, speed))
                 recordings.append(f"{number} at {speed:g}")
                 speakers.append(f"{speaker} of {recordings[-1]}")
     return Voices.of(stretches, np.array(speakers), np.array(recordings))

@@ -7,9 +7,12 @@ from diarize.mixing.acoustics import (
     DIRECT,
     coloured_noise,
     impulse_response,
+    noise_piece,
     read_noises,
     room_bank,
+    root_mean_square,
     through_response,
+    unit_power,
 )
 
 
@@ -42,6 +45,19 @@ def test_draws_are_seeded():
     banks = [room_bank(np.random.default_rng(3), 2, 3) for _ in range(2)]
     assert banks[0].shape[:2] == (2, 3)
     np.testing.assert_array_equal(*banks)
+
+
+def test_power_of_sound():
+    assert root_mean_square(np.zeros(0)) == 0
+    assert root_mean_square(np.array([3, -3], np.float32)) == 3
+    assert unit_power(np.array([0.5, -0.5], np.float32)).tolist() == [1, -1]
+    assert unit_power(np.zeros(2)).tolist() == [0, 0]
+
+
+def test_a_piece_of_noise_begins_anew_where_it_ends():
+    noise = np.arange(5, dtype=np.float32)
+    piece = noise_piece([noise], 12, np.random.default_rng(0))
+    assert (np.diff(piece) % 5 == 1).all() and len(piece) == 12
 
 
 def test_noise_has_unit_power(tmp_path):
