@@ -93,7 +93,7 @@ class Diarizer:
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
     known_threshold: float | None = None
     cache: Cache | None = None
-    _loaded: dict[tuple[str, str], tuple[SpeakerEncoder, str]] = field(
+    _loaded: dict[tuple[str, str], SpeakerEncoder] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -134,7 +134,7 @@ class Diarizer:
         Raises:
             InputError: there is no such model, or it is damaged.
         """
-        return self._model()[0].knowledge
+        return self._model().knowledge
 
     @property
     def likeness(self) -> Likeness:
@@ -154,7 +154,7 @@ class Diarizer:
         for name, seconds, (low, high) in of_windows:
             if seconds is not None and not low <= seconds <= high:
                 raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
-        model, _ = self._model()
+        model = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing, nobody = np.zeros((0, model.dim), np.float32), SpeakerSets(np.zeros((0, 0), bool))
         self._estimator(model, model.knowledge.scatter).fit(nothing, nobody)
@@ -255,14 +255,12 @@ class Diarizer:
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
         heard = hear(recording, self._activity, self.counts, self.cache, hook)
         look("activity", heard)
-        model, device = self._model()
         embedded = embed_heard(
             recording,
             heard,
             told.unheard(heard.regions) if told.claims else heard.regions[:0],
-            model,
+            self._model(),
             name=self.model,
-            device=device,
             window=self.window,
             step=self.step,
             cache=self.cache,
@@ -303,7 +301,7 @@ class Diarizer:
     def estimator(self, embedded: Embedded) -> Any:
         """The clustering, not fitted yet, and what is known of how these windows scatter."""
         known = self._knowledge_for(embedded)
-        return self._estimator(self._model()[0], known.scatter.denser(known.step / embedded.step))
+        return self._estimator(self._model(), known.scatter.denser(known.step / embedded.step))
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
@@ -324,15 +322,13 @@ class Diarizer:
         beyond = embedded.unheard_cells, embedded.unheard
         return decode_corrected(found, told, *beyond, self.timeline, *self._bounds)
 
-    def _model(self) -> tuple[SpeakerEncoder, str]:
-        """The model and what it runs on, loaded once for all recordings."""
+    def _model(self) -> SpeakerEncoder:
+        """The model, loaded once for all recordings."""
         key = (str(self.model), self.device)
         if key not in self._loaded:
             from diarize.embedding import load_encoder, pick_device
 
-            device = pick_device(self.device)
-            model = load_encoder(self.model, device)
-            self._loaded = {key: (model, "cpu" if model.on_cpu else device)}
+            self._loaded = {key: load_encoder(self.model, pick_device(self.device))}
         return self._loaded[key]
 
     @property

@@ -47,7 +47,6 @@ def embed_heard(
     model: SpeakerEncoder,
     *,
     name: str | Path,
-    device: str,
     window: float | None = None,
     step: float | None = None,
     cache: Cache | None = None,
@@ -61,7 +60,6 @@ def embed_heard(
         beyond: more regions of speech, of which only corrections know, seconds.
         model: what embeds.
         name: of the model, or its path.
-        device: what it runs on.
         window: length of the windows that are clustered, seconds; None: that which suits the model.
         step: distance between two of them, likewise; in more than half an hour of speech they lie
             further apart, so that there are no more of them, but never beside each other with
@@ -83,7 +81,7 @@ def embed_heard(
     if cache is None:
         vectors = embed()
     else:
-        front_end = [recording.sha256(), identity(name), device, windows.tolist()]
+        front_end = [recording.sha256(), identity(name), model.device, windows.tolist()]
         vectors = cache.kept(cache_key("vectors", *front_end), embed)
     of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
     return Embedded(
@@ -98,7 +96,7 @@ def embed_heard(
         fine=of_fine,
         unheard_cells=unheard_cells,
         unheard=of_unheard,
-        device=device,
+        device=model.device,
         narrow=is_narrow(recording),
     )
 

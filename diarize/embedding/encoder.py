@@ -75,8 +75,8 @@ class SpeakerEncoder(Protocol):
         """How it hears."""
 
     @property
-    def on_cpu(self) -> bool:
-        """Whether several threads do well to embed a batch each."""
+    def device(self) -> str:
+        """What it runs on, "cpu" or "cuda"; on a CPU, several threads embed a batch each."""
 
     def vectors(self, windows: Float32[np.ndarray, "b rows ..."]) -> Float32[np.ndarray, "b dim"]:
         """Embed windows of as many rows each."""

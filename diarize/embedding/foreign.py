@@ -69,9 +69,9 @@ class ForeignEncoder:
         return self.family.rows
 
     @property
-    def on_cpu(self) -> bool:
-        """Whether several threads do well to embed a batch each."""
-        return self._network.device == "cpu"
+    def device(self) -> str:
+        """What it runs on, "cpu" or "cuda"; on a CPU, several threads embed a batch each."""
+        return self._network.device
 
     def vectors(self, windows: Float32[np.ndarray, "b rows ..."]) -> Float32[np.ndarray, "b dim"]:
         """Embed windows of as many rows each."""

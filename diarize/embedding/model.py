@@ -261,9 +261,9 @@ class CompositionalEmbedding(nn.Module):
         return mfcc_rows(self.config.stack)
 
     @property
-    def on_cpu(self) -> bool:
-        """Whether several threads do well to embed a batch each."""
-        return next(self.parameters()).device.type == "cpu"
+    def device(self) -> str:
+        """What it runs on, "cpu" or "cuda"; on a CPU, several threads embed a batch each."""
+        return next(self.parameters()).device.type
 
     def vectors(self, windows: Float32[np.ndarray, "b rows 32"]) -> Float32[np.ndarray, "b dim"]:
         """Embed windows that are no tensors yet."""

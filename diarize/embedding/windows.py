@@ -120,7 +120,7 @@ class Batches:
     def __init__(self, model: SpeakerEncoder, out: Float32[np.ndarray, "n dim"]) -> None:
         self.model, self.out = model, out
         self.waiting: dict[int, tuple[list[int], list[np.ndarray]]] = {}
-        self.most = torch_threads() if model.on_cpu else 1  # batches at a time
+        self.most = torch_threads() if model.device == "cpu" else 1  # batches at a time
         self.pool: ThreadPoolExecutor | None = None
         self.limits = ExitStack()  # of threads, while there is a pool
         self.running: deque[Future[None]] = deque()

@@ -174,7 +174,7 @@ def embedded(
         seconds = batch.features.shape[1] / SAMPLE_RATE
         return Seen(by_episode, batch.members, batch.alone, batch.known, batch.voices, seconds)
 
-    most = torch_threads() if encoder.on_cpu else 1
+    most = torch_threads() if encoder.device == "cpu" else 1
     with one_thread(), ThreadPoolExecutor(most) as pool:
         waiting = []
         for done, batch in enumerate(batches):

@@ -60,7 +60,7 @@ def test_every_family_embeds_windows_of_a_recording(
         pytest.importorskip("kaldi_native_fbank")
     encoder = ForeignEncoder(write(tmp_path / "f.onnx", *KINDS[kind]))
     assert isinstance(encoder, SpeakerEncoder)
-    assert encoder.family.framework == kind and encoder.dim == DIM and encoder.on_cpu
+    assert encoder.family.framework == kind and encoder.dim == DIM and encoder.device == "cpu"
     windows = np.array([[0.0, 2.0], [1.0, 2.4], [5.5, 6.0], [5.9, 5.95], [30.0, 31.0]])
     vectors = embed_windows(encoder, open_recording((sound, 16_000)), windows)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
