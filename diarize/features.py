@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.audio import SAMPLE_RATE
+
 if TYPE_CHECKING:
     import torch
 
-SAMPLE_RATE = 16_000
 N_FFT = 512
 WINDOW = 400  # samples, 25 ms
 STEP = 160  # samples, 10 ms

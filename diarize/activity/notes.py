@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import INSTANT, VoiceCounts
-from diarize.activity.level import BLOCK_SECONDS, CHUNK, SILENCE, chunk_levels
+from diarize.activity.level import BLOCK_SECONDS, CHUNK, LOUD, SILENCE, chunk_levels
 from diarize.activity.speech import SpeechByCounts
 from diarize.audio import SAMPLE_RATE
 from diarize.storage.cache import Cache, cache_key
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
 
 CANCELLED = 10.0  # dB that a mix loses beyond what the mix of unlike channels loses
-LOUD = 95.0  # percentile of the levels above silence that counts as that of the loud parts
-BACKGROUND = 20.0  # dB under it
+BACKGROUND = 20.0  # dB under the loud parts
 # Of real conversations nine tenths of what lies above the background are taken for speech or more,
 # where the detector hears them.
 LITTLE = 0.5  # share of what is heard

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.audio import SAMPLE_RATE
 from diarize.features import GAIN, LOG_OFFSET, N_FFT, N_MELS, STEP, log_mel
 
 INSTANT_SAMPLES = 2 * STEP  # of the 20 ms that a row stands for
@@ -50,7 +51,7 @@ def places() -> Float32[np.ndarray, "256"]:
     from librosa import hz_to_mel
 
     bands = np.linspace(-1, 1, N_MELS)
-    bins = np.arange(NARROW)[HARMONICS] * (16_000 / NARROW)
+    bins = np.arange(NARROW)[HARMONICS] * (SAMPLE_RATE / NARROW)
     narrow = 2 * hz_to_mel(bins) / hz_to_mel(8000.0) - 1
     return np.concatenate([bands, bands, narrow]).astype(np.float32)
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from diarize.streaming.pcm import Pcm
 
-RATE = 16_000  # Hz
-
 
 # The defaults and ranges are those of the library; a test compares them, since importing it here
 # would slow `--help` down.
@@ -115,6 +113,7 @@ def stream(
     live name turned out to be one with another, the last line which final speaker each live one is.
     Ctrl-C ends the stream, and what was heard until then is settled.
     """
+    from diarize.audio import SAMPLE_RATE
     from diarize.batch.jobs import name_of
     from diarize.cli.live import make_sink
     from diarize.cli.messages import note
@@ -136,10 +135,10 @@ def stream(
         refuse_input(out, [] if audio == "-" else [audio], "the result")
         written_format(out)
     pcm = Pcm(sample_format or "s16", channels or 1)
-    rate = rate or RATE
+    rate = rate or SAMPLE_RATE
     source = _source(audio, microphone, rate, pcm, _factor(speed or "1"))
     diarizer = StreamingDiarizer(
-        RATE if audio != "-" else rate,
+        SAMPLE_RATE if audio != "-" else rate,
         latency=latency,
         max_set_size=max_set_size,
         live=live,

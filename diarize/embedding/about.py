@@ -8,6 +8,7 @@ from typing import Any
 
 from diarize.activity.network import CONFIG as COUNTER
 from diarize.activity.segmentation import Segmentation
+from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoders import foreign_files, load_encoder
 from diarize.embedding.fitted import KEY, header_of
 from diarize.embedding.foreign import ForeignEncoder
@@ -53,7 +54,7 @@ def _network(path: Path) -> dict[str, Any]:
         heard = Segmentation(path, "cpu")
         return {
             "kind": "segmentation: --vad",
-            "window": f"{heard.window / 16_000:g} s",
+            "window": f"{heard.window / SAMPLE_RATE:g} s",
             **_licence(network),
         }
     encoder = ForeignEncoder(path)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from diarize.features import N_COEFFICIENTS, N_FFT, SAMPLE_RATE, STEP, mfcc
+from diarize.audio import SAMPLE_RATE
+from diarize.features import N_COEFFICIENTS, N_FFT, STEP, mfcc
 
 if TYPE_CHECKING:
     from diarize.embedding.knowledge import Knowledge

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows
 from diarize.embedding.front_ends import NORMALISATIONS, kaldi_rows, nemo_rows, sample_rows
 from diarize.errors import InputError
-from diarize.features import SAMPLE_RATE
 from diarize.storage.onnx_network import OnnxNetwork, Port, axes_text, metadata_number, require_rate
 
 FULL_SCALE = 32768.0

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows
 from diarize.embedding.families import Family, family_of
 from diarize.embedding.fitted import Fitted, Place
@@ -94,7 +95,7 @@ class ForeignEncoder:
     def _try(self) -> int:
         """Let it embed two windows of noise, and look at what comes."""
         rows, path = self.rows, self._network.path
-        noise = np.random.default_rng(0).normal(0, 0.05, (2, round(16_000 * PROBE_SECONDS)))
+        noise = np.random.default_rng(0).normal(0, 0.05, (2, round(SAMPLE_RATE * PROBE_SECONDS)))
         heard = [rows.make(one.astype(np.float32)) for one in noise]
         whole = len(heard[0]) // rows.stack * rows.stack
         windows = np.stack([one[:whole] for one in heard])

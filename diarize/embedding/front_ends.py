@@ -12,9 +12,10 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float32
 
+from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoder import Rows
 from diarize.errors import extra
-from diarize.features import N_FFT, SAMPLE_RATE, STEP, mel_bands, subtract_mean
+from diarize.features import N_FFT, STEP, mel_bands, subtract_mean
 
 STACK = 4  # rows: windows come in lengths of 40 ms, and more of them go through together
 SHORTEST = 0.5  # seconds; most networks pool over tens of rows

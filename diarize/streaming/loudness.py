@@ -9,14 +9,20 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
-from diarize.activity.level import LOUD, MAX_GAIN, SILENCE, TARGET_LEVEL, levels_of
+from diarize.activity.level import (
+    HEARD,
+    LOUD,
+    LOUDEST,
+    MAX_GAIN,
+    SILENCE,
+    TARGET_LEVEL,
+    levels_of,
+)
 
 ATTACK = 8  # chunks, 0.26 s: when half of them are loud, it is loud
 PRIOR_LEVEL = -40.0  # dBFS, of speech, before there was any
 PRIOR_CHUNKS = 8.0  # chunks for which that counts: a twentieth of what is heard after 5 s
 HALF_LIFE = 1900  # chunks, 60 s, after which a level counts half: a jump in level is followed
-HEARD = 35.0  # dB under the loudest of late; what is quieter is background
-LOUDEST = 99.5  # percentile that is the loudest of late
 BINS_PER_DB = 2
 HIGHEST = 20.0  # dBFS; float samples may lie above full scale
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 from weakref import WeakSet
 
+from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError, explain, extra
 from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
@@ -43,7 +44,6 @@ LAST, AT_HAND = 5.0, 0.1  # seconds: to hear what had come by the end; in which 
 POLL = 3600.0  # seconds: nothing is due
 PASS_POLL = 0.5  # seconds after which is looked whether a pass over the past is done
 TRY_AGAIN_LATER, UNUSABLE, BROKEN = 1013, 1008, 1011  # codes of a close
-RATE = 16_000  # Hz
 END = "end"  # the message with which a client says that no more sound follows
 SECURITY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
@@ -243,7 +243,7 @@ class StreamServer:
         """Begin a stream as the address asks for it."""
         pairs = parse_qsl(urlsplit(request.path).query, keep_blank_values=True)
         asked = dict(pairs)
-        numbers = {"rate": RATE, "channels": 1, "latency": self._latency}
+        numbers = {"rate": SAMPLE_RATE, "channels": 1, "latency": self._latency}
         for name in asked.keys() - {"format", *numbers}:
             raise InputError(f"{name}: not one of format, {', '.join(numbers)}")
         if len(asked) < len(pairs):

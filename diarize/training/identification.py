@@ -26,7 +26,7 @@ from diarize.training.losses import compose_all
 from diarize.training.single_speaker import Chunk, SingleSpeakerSpeech
 
 SECONDS = 1.4
-"""Of a window: those that are decoded are as long."""
+"""Of a window: the shortest chunk (`single_speaker.SHORTEST`) is as long."""
 
 SIGMA = 0.1
 """Variance of a window around its candidate: it makes distances of unit vectors probabilities."""
