@@ -10,6 +10,7 @@ from jaxtyping import Float, Float32
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.mixing.speech import audio_files, read_samples
 
 # Reverberation times, seconds to fall by 60 dB: from a furnished office to a bare meeting room.
 REVERBERATION = (0.12, 0.6)
@@ -127,8 +128,6 @@ def read_noises(folder: Path) -> list[Float32[np.ndarray, "samples"]]:
     Raises:
         InputError: no such folder, nothing in it but silence, or a recording that cannot be read.
     """
-    from diarize.mixing.speech import audio_files, read_samples
-
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder of noise")
     noises = []

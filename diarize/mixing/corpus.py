@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import soundfile
 from jaxtyping import Float32
+from pyannote.core import Annotation
 
-from diarize.audio import open_recording
+from diarize.audio import SAMPLE_RATE, open_recording
+from diarize.formats.rttm import rttm_text
 from diarize.mixing.conversation import ConversationConfig, simulate_conversation
 from diarize.mixing.speech import Utterance, by_speaker, read_samples, require_range
-
-if TYPE_CHECKING:
-    from pyannote.core import Annotation
+from diarize.storage.files import atomic_output, atomic_text
 
 SAME_CORPUS = 0.8  # share of conversations whose speakers come from one corpus
 ENOUGH = 0.9  # seconds of speech that the speakers must have for each second of conversation
@@ -96,14 +97,6 @@ def write_conversations(
     Yields:
         The path of each recording, and its length in seconds.
     """
-    import io
-
-    import soundfile
-
-    from diarize.audio import SAMPLE_RATE
-    from diarize.formats.rttm import rttm_text
-    from diarize.storage.files import atomic_output, atomic_text
-
     folder.mkdir(parents=True, exist_ok=True)
     for samples, reference in conversations:
         path = folder / f"{reference.uri}.flac"

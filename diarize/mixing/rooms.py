@@ -11,6 +11,7 @@ from jaxtyping import Float32
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
 from diarize.mixing.acoustics import DIRECT, room_bank
+from diarize.mixing.speech import audio_files, read_samples
 
 LONGEST = 1.0  # seconds of a response that are kept
 NEARER_DB = (-3.0, 9.0)  # by which the direct sound of another place in the same room differs
@@ -25,8 +26,6 @@ def measured_rooms(
     Raises:
         InputError: no such folder, no recordings in it, or one that cannot be read.
     """
-    from diarize.mixing.speech import audio_files, read_samples
-
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder of rooms")
     rooms = []

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
+from diarize.audio.decoders import as_floats
 from diarize.audio.recording import RATES, make_resampler
 from diarize.errors import InputError
 
@@ -46,8 +47,6 @@ class Intake:
         Raises:
             InputError: another shape, or a sample that is no finite number; nothing is taken then.
         """
-        from diarize.audio.decoders import as_floats
-
         values = np.asarray(samples)
         if values.dtype.kind not in "iuf" or values.ndim != 1:
             raise InputError(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from diarize.audio import SAMPLE_RATE, open_recording
 from diarize.errors import InputError, extra
 from diarize.storage import files
 from diarize.streaming.pcm import Pcm
@@ -111,8 +112,6 @@ def _reader(stdin: Any) -> Callable[[int], bytes]:
 
 def played(path: str, speed: float) -> Iterator[np.ndarray]:
     """A recording at 16 kHz, at so many times its own speed; infinite: as fast as may be."""
-    from diarize.audio import SAMPLE_RATE, open_recording
-
     fast = speed == float("inf")
     recording = open_recording(path)
 

@@ -13,6 +13,7 @@ from jaxtyping import Float32, UInt8
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT
 from diarize.activity.level import as_chunks
+from diarize.activity.silero import SileroNetwork
 from diarize.activity.spectra import INSTANT_SAMPLES, SpectraStream
 from diarize.mixing.recorded import Recorded
 from diarize.mixing.replay import LOUD_PEAK, Replay
@@ -130,8 +131,6 @@ def _moving(
 
 def render_shard(source: Source, first: int, count: int, seconds: float) -> Shard:
     """Render chunks `first` to `first + count`, each so long."""
-    from diarize.activity.silero import SileroNetwork
-
     rows = []
     for number in range(first, first + count):
         samples, voices = source.draw(number, seconds)

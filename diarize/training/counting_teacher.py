@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float, Float32
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -102,9 +104,6 @@ def load_teacher(path: Path) -> CountingTeacher:
     Raises:
         InputError: no such file, or it is something else.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     teacher = CountingTeacher()
     try:
         teacher.load_state_dict(load_file(path))

@@ -29,6 +29,7 @@ from diarize.training.knowledge import heard_voices, measured
 from diarize.training.loop import LoopConfig, Trainer, begin, train
 from diarize.training.processes import join_processes
 from diarize.training.rendering import training_rooms
+from diarize.training.shifts import shifted_voices
 from diarize.training.steps import Report
 
 DEVELOPMENT_EPISODES = 150
@@ -146,8 +147,6 @@ def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | N
         voices = voices + collect_voices(unnamed, UNLABELLED_SPEEDS, hook)
     require_speakers(voices, recipe.episodes.speakers, recipe.speech)
     if recipe.shifts:
-        from diarize.training.shifts import shifted_voices
-
         voices = voices + shifted_voices(unchanged, recipe.seed, hook)
     return voices if start is None else replace(voices, heard=heard_voices(start, voices, hook))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
+from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -183,14 +184,10 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Float64[np.ndarray, "n K"]:
         """Probability of each cluster."""
-        from scipy.special import softmax
-
         return np.asarray(softmax(self._joint(X), axis=1))
 
     def score_samples(self, X: Any) -> Float64[np.ndarray, " n"]:
         """Log density of each row."""
-        from scipy.special import logsumexp
-
         return np.asarray(logsumexp(self._joint(X), axis=1))
 
     def score(self, X: Any, y: Any = None) -> float:

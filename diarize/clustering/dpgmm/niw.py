@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
+from scipy.special import gammaln, multigammaln
 
 from diarize.clustering.dpgmm.statistics import Gaussians, Statistics
 
@@ -129,8 +130,6 @@ class NIW:
     @cached_property  # a prior is asked again with every sweep
     def _log_partition(self) -> Any:
         """nu/2 ln|psi| + D/2 ln kappa - ln Gamma_D(nu/2)."""
-        from scipy.special import gammaln, multigammaln
-
         nu, D = np.asarray(self.nu, dtype=np.float64), self.dimension
         if self.full:
             roots = cholesky(self.psi)
