@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from diarize.streaming.listening import JsonLines, RttmLines, Sink
+from diarize.cli.listening import JsonLines, RttmLines, Sink
 
 if TYPE_CHECKING:
     from diarize.streaming import Turn
@@ -85,6 +85,9 @@ class LiveView:
                 )
                 for turn in self._recent
             )
+
+    def tell_map(self, names: dict[str, str | None]) -> None:
+        """The picture is of the live names."""
 
     def picture(self) -> RenderableType:
         """A line on the present, and a row for each speaker."""

@@ -115,13 +115,13 @@ def stream(
     """
     from diarize.audio import SAMPLE_RATE
     from diarize.batch.jobs import name_of
+    from diarize.cli.listening import listen
     from diarize.cli.live import make_sink
     from diarize.cli.messages import note
     from diarize.cli.params import parse_params
     from diarize.formats import written_format
     from diarize.storage.files import refuse_input, require_writable
     from diarize.streaming import StreamingDiarizer
-    from diarize.streaming.listening import listen
     from diarize.streaming.pcm import Pcm
 
     given = {"--rate": rate, "--sample-format": sample_format, "--channels": channels}

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from diarize.cli.listening import JsonLines, RttmLines
 from diarize.cli.live import SHOWN, LiveView, make_sink
 from diarize.streaming import Turn
-from diarize.streaming.listening import JsonLines, RttmLines
 
 
 def shown(view: LiveView) -> str:

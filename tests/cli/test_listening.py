@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from pyannote.core import Annotation, Segment
 
+from diarize.cli.listening import JsonLines, RttmLines, listen
 from diarize.cli.messages import note
 from diarize.errors import InputError
 from diarize.formats import read_rttm
 from diarize.streaming import Turn
-from diarize.streaming.listening import JsonLines, RttmLines, listen
 
 SECOND = np.zeros(10, np.float32)  # of the source below
 
@@ -211,6 +211,9 @@ class Closed:
         raise BrokenPipeError
 
     def rename(self, names: dict[str, str]) -> None:
+        raise BrokenPipeError
+
+    def tell_map(self, names: dict[str, str | None]) -> None:
         raise BrokenPipeError
 
 

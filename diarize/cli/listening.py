@@ -39,6 +39,9 @@ class Sink(Protocol):
     def rename(self, names: dict[str, str]) -> None:
         """Say which live names turned out to be one with another, and with which one."""
 
+    def tell_map(self, names: dict[str, str | None]) -> None:
+        """Say at the end which speaker each live name is; None: nobody."""
+
 
 @dataclass(frozen=True)
 class JsonLines:
@@ -76,6 +79,9 @@ class RttmLines:
 
     def rename(self, names: dict[str, str]) -> None:
         """What was said stays said: RTTM has no word for it."""
+
+    def tell_map(self, names: dict[str, str | None]) -> None:
+        """Nor for this."""
 
 
 class Interruption:
@@ -173,7 +179,7 @@ class Session:
         names = self.diarizer.speaker_map()
         for live, final in names.items():
             self.note(f"{live} is {final or 'nobody'}")
-        if isinstance(self.lines, JsonLines) and not self.unheard:
+        if not self.unheard:
             try:
                 self.lines.tell_map(names)
             except BrokenPipeError as problem:
