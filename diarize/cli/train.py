@@ -90,7 +90,7 @@ def embedding(
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
     from diarize.storage.files import require_folder
-    from diarize.training.embedding import Recipe, train_embedding
+    from diarize.training.embedding import EmbeddingRecipe, train_embedding
     from diarize.training.episodes import EpisodeConfig
     from diarize.training.loop import LoopConfig
     from diarize.training.processes import is_first
@@ -129,7 +129,7 @@ def embedding(
     if pool and not dev_split:
         raise InputError("--pool goes with --dev-split")
     require_folder(out)
-    recipe = Recipe(
+    recipe = EmbeddingRecipe(
         speech=speech,
         unlabelled=unlabelled,
         development=dev_split,

@@ -36,7 +36,7 @@ DEVELOPMENT_EPISODES = 150
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe(SpeechRecipe):
+class EmbeddingRecipe(SpeechRecipe):
     """All that a training is made of.
 
     Attributes:
@@ -61,7 +61,7 @@ class Recipe(SpeechRecipe):
 
 
 def train_embedding(
-    recipe: Recipe,
+    recipe: EmbeddingRecipe,
     folder: Path,
     *,
     device: str = "cpu",
@@ -126,7 +126,9 @@ def train_embedding(
     return weights
 
 
-def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | None) -> Voices:
+def _voices(
+    recipe: EmbeddingRecipe, start: CompositionalEmbedding | None, hook: Hook | None
+) -> Voices:
     """Collect the voices, and hear them with the weights to begin with."""
     if recipe.shifts:
         extra("parselmouth", "what shifts voices is not installed", "shifts")
@@ -151,7 +153,7 @@ def _voices(recipe: Recipe, start: CompositionalEmbedding | None, hook: Hook | N
     return voices if start is None else replace(voices, heard=heard_voices(start, voices, hook))
 
 
-def _development(recipe: Recipe, hook: Hook | None) -> dict[str, Episodes]:
+def _development(recipe: EmbeddingRecipe, hook: Hook | None) -> dict[str, Episodes]:
     if recipe.development is None:
         return {}
     utterances = utterances_of(recipe.speech, recipe.development)

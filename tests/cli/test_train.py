@@ -17,7 +17,7 @@ import diarize.training.recordings
 from diarize.training.activity import ActivityRecipe, train_activity
 from diarize.training.counting import CounterLoop
 from diarize.training.development import SetAccuracy
-from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.embedding import EmbeddingRecipe, train_embedding
 from diarize.training.loop import LoopConfig
 from diarize.training.recordings import FitResult, FittingRecipe, fit_recordings, fitting_loop
 
@@ -29,7 +29,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the library is asked for; nothing is trained."""
     asked: list[dict[str, Any]] = []
 
-    def train(recipe: Recipe, folder: Path, *, report: Any, **options: Any) -> Path:
+    def train(recipe: EmbeddingRecipe, folder: Path, *, report: Any, **options: Any) -> Path:
         asked.append({"recipe": recipe, "folder": folder, **options})
         figures = {"hums": SetAccuracy(0.5, 0.75, 0.375, 0.5, 0.25)}
         report(1000, {"windows": 1.25}, figures, 500)
@@ -57,7 +57,7 @@ def test_options_make_a_recipe(cli: Cli, calls: list[dict[str, Any]], tmp_path: 
     told = f"diarize: note: weights in {weights}, of step 5: the training goes on\n"
     assert result.err == told
     (asked,) = calls
-    assert asked["recipe"] == Recipe(
+    assert asked["recipe"] == EmbeddingRecipe(
         speech=[Path("s")], split="train", unlabelled=Path("u"), noise=[Path("n")],
         development="dev",
         pool=["a", "b"], loop=LoopConfig(steps=9, cooldown=3, rate=0.5, every=2),
@@ -71,7 +71,7 @@ def test_defaults_are_those_of_the_library(
 ) -> None:
     assert cli("train", "embedding", "--speech", "s", "--out", tmp_path / "o").status == 0
     (asked,) = calls
-    assert asdict(asked["recipe"]) == asdict(Recipe(speech=[Path("s")], noise=[], pool=[]))
+    assert asdict(asked["recipe"]) == asdict(EmbeddingRecipe(speech=[Path("s")], noise=[], pool=[]))
     function = inspect.signature(train_embedding).parameters
     for name in ("device", "workers", "until"):
         assert asked[name] == function[name].default

@@ -22,7 +22,7 @@ from diarize.embedding import (
 from diarize.errors import InputError
 from diarize.mixing.voices import SPEEDS, Voices
 from diarize.training.development import SetAccuracy
-from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.embedding import EmbeddingRecipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig, Trainer
 from diarize.training.shifts import SHIFTS
@@ -37,9 +37,9 @@ def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def recipe(speech: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
+def recipe(speech: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddingRecipe:
     monkeypatch.setattr(module, "DEVELOPMENT_EPISODES", 2)
-    return Recipe(
+    return EmbeddingRecipe(
         speech=[speech],
         split="train",
         model=EmbeddingConfig(dim=16, hidden=8, layers=1),
@@ -50,11 +50,13 @@ def recipe(speech: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
     )
 
 
-def train(recipe: Recipe, folder: Path, **options: Any) -> dict[str, torch.Tensor]:
+def train(recipe: EmbeddingRecipe, folder: Path, **options: Any) -> dict[str, torch.Tensor]:
     return load_model(train_embedding(recipe, folder, workers=0, **options)).state_dict()
 
 
-def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_path: Path) -> None:
+def test_weights_that_can_be_loaded_and_reports_on_the_way(
+    recipe: EmbeddingRecipe, tmp_path: Path
+) -> None:
     reports, steps = [], []
     trained = train(
         dataclasses.replace(recipe, development="dev", pool=["hu"]),
@@ -75,7 +77,7 @@ def test_weights_that_can_be_loaded_and_reports_on_the_way(recipe: Recipe, tmp_p
 
 
 def test_what_is_known_is_measured_at_the_end(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: EmbeddingRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = train_embedding(recipe, tmp_path / "few", workers=0)
     assert load_model(path).knowledge == Knowledge()  # four voices say nothing
@@ -93,7 +95,7 @@ def test_what_is_known_is_measured_at_the_end(
     assert [before for _, before in told] == [Knowledge(), load_model(path).knowledge]
 
 
-def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None:
+def test_an_interrupted_training_goes_on(recipe: EmbeddingRecipe, tmp_path: Path) -> None:
     whole = train(recipe, tmp_path / "whole")
     train(recipe, tmp_path / "parts", until=3)
     again = train(recipe, tmp_path / "parts")
@@ -118,7 +120,7 @@ def test_an_interrupted_training_goes_on(recipe: Recipe, tmp_path: Path) -> None
 
 
 def test_the_best_weights_ship_and_not_the_last(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: EmbeddingRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when it was interrupted in between."""
     figures = {1: 0.2, 2: 0.7, 3: 0.5, 4: 0.6}
@@ -147,7 +149,7 @@ def test_the_best_weights_ship_and_not_the_last(
     assert reports == [(1, 1), (2, 2), (3, 2), (4, 2)]
 
 
-def test_a_training_may_begin_with_weights(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_training_may_begin_with_weights(recipe: EmbeddingRecipe, tmp_path: Path) -> None:
     path = train_embedding(recipe, tmp_path / "first", workers=0)
     still = dataclasses.replace(recipe.loop, rate=0.0)
     other = EmbeddingConfig(dim=16, hidden=4, layers=1)  # what the weights say rules
@@ -160,7 +162,7 @@ def test_a_training_may_begin_with_weights(recipe: Recipe, tmp_path: Path) -> No
 
 
 def test_shifted_voices_join_in(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: EmbeddingRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(dataclasses.replace(recipe, shifts=True), tmp_path / "out")
     few = Voices.load(tmp_path / "out" / "voices")
@@ -170,7 +172,9 @@ def test_shifted_voices_join_in(
         train(dataclasses.replace(recipe, shifts=True), tmp_path / "other")
 
 
-def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_path: Path) -> None:
+def test_what_fails_before_there_are_voices_leaves_nothing(
+    recipe: EmbeddingRecipe, tmp_path: Path
+) -> None:
     for changes, reason in (
         ({"speech": [tmp_path / "no"]}, "no: no such folder of speech"),
         ({"split": "test"}, "no utterances in split test"),
@@ -187,7 +191,7 @@ def test_what_fails_before_there_are_voices_leaves_nothing(recipe: Recipe, tmp_p
     train(recipe, tmp_path / "out", until=1)
 
 
-def test_unlabelled_files_are_voices_of_their_own(recipe: Recipe, tmp_path: Path) -> None:
+def test_unlabelled_files_are_voices_of_their_own(recipe: EmbeddingRecipe, tmp_path: Path) -> None:
     (tmp_path / "more" / "deep").mkdir(parents=True)
     for number in range(2):
         write_hum(tmp_path / "more" / "deep" / f"{number}.wav", 300 + 20 * number)
@@ -208,7 +212,7 @@ def test_unlabelled_files_are_voices_of_their_own(recipe: Recipe, tmp_path: Path
     assert not torch.equal(trained["encode.join.weight"], join)
 
 
-def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices(recipe: EmbeddingRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     for device, reason in (("cuda", "there is none"), ("gpu", "not one of auto, cpu, cuda")):
         with pytest.raises(InputError, match=reason):
@@ -216,7 +220,7 @@ def test_devices(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not (tmp_path / "out").exists()
 
 
-def test_a_silent_speaker_is_left_out(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_silent_speaker_is_left_out(recipe: EmbeddingRecipe, tmp_path: Path) -> None:
     for n in range(5):
         (tmp_path / "speech" / f"s{n}").mkdir(parents=True)
         write_hum(tmp_path / "speech" / f"s{n}" / "a.wav", 80 + 23 * n, spoken=float(n > 0))
@@ -232,7 +236,9 @@ def test_a_silent_speaker_is_left_out(recipe: Recipe, tmp_path: Path) -> None:
         train(five, tmp_path / "few")
 
 
-def test_unlabelled_files_of_one_name_are_two_voices(recipe: Recipe, tmp_path: Path) -> None:
+def test_unlabelled_files_of_one_name_are_two_voices(
+    recipe: EmbeddingRecipe, tmp_path: Path
+) -> None:
     for number in range(2):
         (tmp_path / "more" / f"book{number}").mkdir(parents=True)
         write_hum(tmp_path / "more" / f"book{number}" / "01.x.wav", 300 + 20 * number)
@@ -245,7 +251,7 @@ def test_unlabelled_files_of_one_name_are_two_voices(recipe: Recipe, tmp_path: P
     }  # fmt: skip
 
 
-def test_a_folder_that_is_damaged(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_folder_that_is_damaged(recipe: EmbeddingRecipe, tmp_path: Path) -> None:
     train(recipe, tmp_path, until=2)
     (tmp_path / "model.safetensors").replace(tmp_path / "checkpoint.safetensors")
     with pytest.raises(InputError, match=r"checkpoint\.safetensors: no checkpoint of such"):

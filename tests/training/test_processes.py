@@ -22,12 +22,12 @@ import sys
 from pathlib import Path
 import torch
 from diarize.embedding import EmbeddingConfig
-from diarize.training.embedding import Recipe, train_embedding
+from diarize.training.embedding import EmbeddingRecipe, train_embedding
 from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig
 
 folder, until = Path(sys.argv[1]), int(sys.argv[2])
-recipe = Recipe(
+recipe = EmbeddingRecipe(
     speech=[folder / "speech"],
     model=EmbeddingConfig(dim=16, hidden=8, layers=1),
     episodes=EpisodeConfig(
