@@ -23,6 +23,7 @@ from diarize.errors import InputError
 from diarize.progress import Hook
 from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
+from diarize.storage.weights import DEFAULT_MODEL
 from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
@@ -85,7 +86,7 @@ class Diarizer:
     params: Mapping[str, Any] = field(default_factory=dict)
     activity: Activity | Float64[np.ndarray, "m 2"] | None = None
     counts: bool = True
-    model: str | Path = "lstm-compositional"
+    model: str | Path = DEFAULT_MODEL
     device: str = "auto"
     seed: int = 0
     window: float | None = None

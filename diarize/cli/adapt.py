@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diarize.cli.options import DeviceOption, ModelOption, SeedOption, argument, option
+from diarize.storage.weights import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from diarize.training.adaptation import Adaptation
@@ -20,7 +21,7 @@ def adapt(
     ),
     out: Path = option(..., "MODEL.safetensors", "Where the adapted model goes."),
     backend: str = option("ckm", "NAME", "Clustering of the first pass; see `diarize backends`."),
-    model: ModelOption = "lstm-compositional",
+    model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from diarize.cli.options import DeviceOption, ModelOption, argument, option
+from diarize.storage.weights import DEFAULT_MODEL
 
 
 def embed(
@@ -12,7 +13,7 @@ def embed(
         ..., "LIST", "TSV without header: path [start end], seconds; no times: the whole file."
     ),
     out: Path = option(..., "FILE.npz", "Where the vectors go."),
-    model: ModelOption = "lstm-compositional",
+    model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
 ) -> None:
     """Embed stretches of audio, one line of LIST one row.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from diarize.cli.options import ModelOption, option
+from diarize.storage.weights import DEFAULT_MODEL
 
 
 def export(
     onnx: Path = option(..., "DIR", "Folder for f.onnx and g.onnx; made if missing."),
-    model: ModelOption = "lstm-compositional",
+    model: ModelOption = DEFAULT_MODEL,
 ) -> None:
     """Write f and g as ONNX graphs, which run without torch.
 

@@ -21,6 +21,7 @@ from diarize.cli.options import (
     option,
     seconds,
 )
+from diarize.storage.weights import DEFAULT_MODEL
 
 
 def _take_quiet(context: Context, value: bool) -> bool:
@@ -151,7 +152,7 @@ class RunOptions:
         None, "Where to begin; times stay those of the file.", show_default="its beginning"
     )
     end: float | None = seconds(None, "Where to end.", show_default="its end")
-    model: ModelOption = "lstm-compositional"
+    model: ModelOption = DEFAULT_MODEL
     device: DeviceOption = "auto"
     seed: SeedOption = 0
     out: str = option(

@@ -18,6 +18,7 @@ from diarize.cli.options import (
     option,
     seconds,
 )
+from diarize.storage.weights import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from diarize.streaming.server import StreamServer
@@ -49,7 +50,7 @@ def serve(
         "what is settled.",
         show_default="kept nowhere",
     ),
-    model: ModelOption = "lstm-compositional",
+    model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
 ) -> None:

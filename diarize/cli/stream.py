@@ -24,6 +24,7 @@ from diarize.cli.options import (
     seconds,
 )
 from diarize.errors import InputError, require_one_of
+from diarize.storage.weights import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +102,7 @@ def stream(
         "What finds speech: the network, which hears also how many speak, or silero-vad.",
     ),
     vad_threshold: VadThresholdOption = None,
-    model: ModelOption = "lstm-compositional",
+    model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
 ) -> None:

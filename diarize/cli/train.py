@@ -10,6 +10,7 @@ import typer
 
 from diarize.cli.options import count, flag, option
 from diarize.errors import InputError
+from diarize.storage.weights import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from diarize.training.development import SetAccuracy
@@ -64,7 +65,7 @@ def embedding(
         None,
         "MODEL",
         "Weights to begin with: a model's name or file.",
-        show_default="drawn ones; lstm-compositional with --recordings",
+        show_default=f"drawn ones; {DEFAULT_MODEL} with --recordings",
     ),
     max_set_size: int = option(3, "D", "Most voices at one time; 1: f alone.", min=1, max=3),
     steps: int | None = _loop("N", "Steps in all.", "20000", "300", min=1),
@@ -116,7 +117,7 @@ def embedding(
         fitting = FittingRecipe(
             recordings=recordings,
             speech=speech or [],
-            start=start or "lstm-compositional",
+            start=start or DEFAULT_MODEL,
             loop=fitting_loop(**given),
             **drawn,
         )

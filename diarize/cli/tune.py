@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from diarize.cli.messages import note, put
 from diarize.cli.options import BackendOption, SeedOption, argument, count, option
 from diarize.errors import InputError
+from diarize.storage.weights import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from diarize.tuning import Tuning
@@ -50,7 +51,7 @@ def tune(
         "Vectors: where several speakers lie; the g of the model they name, or plain.",
     ),
     model: str = option(
-        "lstm-compositional",
+        DEFAULT_MODEL,
         "NAME|PATH",
         "Recordings: the embedding, a shipped one or a weights file.",
     ),

@@ -14,10 +14,11 @@ from pathlib import Path
 from diarize.embedding.encoder import SpeakerEncoder
 from diarize.embedding.fitted import KEY, header_of, load_fitted
 from diarize.embedding.foreign import ForeignEncoder
-from diarize.embedding.weights import DEFAULT_MODEL, find_model, load_model
+from diarize.embedding.weights import find_model, load_model
 from diarize.errors import InputError
 from diarize.storage.files import file_sha256
 from diarize.storage.onnx_network import SUFFIX, require_onnx
+from diarize.storage.weights import DEFAULT_MODEL
 
 
 def foreign_files(name: str | Path) -> tuple[Path, Path | None] | None:

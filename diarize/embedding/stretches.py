@@ -11,11 +11,12 @@ from jaxtyping import Float32
 
 from diarize.audio import open_recording
 from diarize.embedding.encoders import identity, load_encoder
-from diarize.embedding.weights import DEFAULT_MODEL, pick_device
+from diarize.embedding.weights import pick_device
 from diarize.embedding.windows import embed_windows
 from diarize.errors import InputError
 from diarize.progress import Hook
 from diarize.storage.files import write_npz
+from diarize.storage.weights import DEFAULT_MODEL
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from diarize.embedding.model import CompositionalEmbedding, EmbeddingConfig
 from diarize.errors import InputError, require_one_of
 from diarize.storage.files import write_weights
 from diarize.storage.onnx_network import SUFFIX as ONNX
-from diarize.storage.weights import first_line, models_folder, read_weights
+from diarize.storage.weights import DEFAULT_MODEL, first_line, models_folder, read_weights
 
 TRAINED = "model.safetensors"  # in the folder of a training
 SUFFIX = ".safetensors"
 CONFIG = "diarize.embedding"  # key of the header under which the configuration stands
 DEVICES = ("auto", "cpu", "cuda")
-DEFAULT_MODEL = "lstm-compositional"
 STEP = ".step"  # after a matrix's name: what a step of its eight bits is worth in each of its rows
 STEPS = 127  # to either side of 0
 LARGE = 2**16  # values of a matrix from which on it is worth it

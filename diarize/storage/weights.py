@@ -15,6 +15,9 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
+DEFAULT_MODEL = "lstm-compositional"
+"""Name of the weights that embed where no others are asked for."""
+
 CHECKSUM = "sha256"
 """Key of the header under which the checksum stands, hexadecimal."""
 

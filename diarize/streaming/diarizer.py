@@ -18,6 +18,7 @@ from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.audio.bandwidth import Bandwidth
 from diarize.errors import InputError
+from diarize.storage.weights import DEFAULT_MODEL
 from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
 from diarize.streaming.hearing import Counted, hear_live
@@ -90,7 +91,7 @@ class StreamingDiarizer:
         max_speakers: int | None = None,
         activity: NetworkActivity | SileroActivity | None = None,
         timeline: TimelineOptions | None = None,
-        model: str | Path = "lstm-compositional",
+        model: str | Path = DEFAULT_MODEL,
         device: str = "auto",
         seed: int = 0,
         uri: str = "stream",

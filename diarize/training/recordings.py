@@ -26,6 +26,7 @@ from diarize.mixing.speech import utterances_of
 from diarize.mixing.voices import UNLABELLED_SPEEDS, Voices, collect_voices
 from diarize.progress import Hook
 from diarize.scoring.report import standard_error
+from diarize.storage.weights import DEFAULT_MODEL
 from diarize.training.checkpoints import SpeechRecipe, has_begun, recipe_text, write_recipe
 from diarize.training.episodes import Batch, EpisodeConfig, EpisodeMaker
 from diarize.training.identification import shares
@@ -69,7 +70,7 @@ class FittingRecipe(SpeechRecipe):
 
     recordings: Sequence[Path]
     speech: Sequence[Path] = ()
-    start: str | Path = "lstm-compositional"
+    start: str | Path = DEFAULT_MODEL
     kept: float = 60.0
     loop: LoopConfig = field(default_factory=fitting_loop)
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from diarize.embedding import load_model, save_model
-from diarize.embedding.weights import DEFAULT_MODEL
 from diarize.mixing.speech import find_utterances
 from diarize.mixing.voices import collect_voices
+from diarize.storage.weights import DEFAULT_MODEL
 from diarize.training.knowledge import measured
 
 
