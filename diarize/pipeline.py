@@ -29,6 +29,7 @@ from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
 from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
+from diarize.torch_modes import usual_modes
 from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints
 from diarize.voices.voiceprints import Match
@@ -145,6 +146,7 @@ class Diarizer:
             return likeness
         return replace(likeness, known=self.known_threshold)
 
+    @usual_modes()
     def prepare(self) -> None:
         """Check all options and load the model; otherwise the first recording does so.
 
@@ -160,6 +162,7 @@ class Diarizer:
         nothing, nobody = np.zeros((0, model.dim), np.float32), SpeakerSets(np.zeros((0, 0), bool))
         self._estimator(model, model.knowledge.scatter).fit(nothing, nobody)
 
+    @usual_modes()
     def diarize(
         self,
         audio: Source | Recording,
@@ -242,6 +245,7 @@ class Diarizer:
             several=None if embedded.counts is None else embedded.counts.several(end),
         )
 
+    @usual_modes()
     def embed(
         self,
         audio: Source | Recording,
@@ -270,6 +274,7 @@ class Diarizer:
         look("embedding", embedded)
         return embedded
 
+    @usual_modes()
     def cluster(
         self, embedded: Embedded, reference: Annotation | None = None
     ) -> tuple[Any, Decoded, list[str]]:
@@ -324,11 +329,12 @@ class Diarizer:
         return decode_corrected(found, told, *beyond, self.timeline, *self._bounds)
 
     def _model(self) -> SpeakerEncoder:
-        """The model, loaded once for all recordings."""
-        key = (str(self.model), self.device)
-        if key not in self._loaded:
-            from diarize.embedding import load_encoder, pick_device
+        """The model, loaded once for all recordings, as long as its files stay as they are."""
+        from diarize.embedding import load_encoder, pick_device
+        from diarize.embedding.encoders import identity
 
+        key = (identity(self.model), self.device)
+        if key not in self._loaded:
             self._loaded = {key: load_encoder(self.model, pick_device(self.device))}
         return self._loaded[key]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pyannote.core import Annotation, Segment
 
 from diarize import clustering
@@ -310,6 +311,34 @@ def test_the_model_is_loaded_once(diarizer: Diarizer, talk: Path) -> None:
     diarizer.model = "lstm-compositional"
     diarizer.prepare()
     assert diarizer.knowledge is not loaded
+
+
+def test_weights_that_replace_others_are_loaded(
+    diarizer: Diarizer, tiny_weights: Path, talk: Path, tmp_path: Path
+) -> None:
+    diarizer.model = tmp_path / "model.safetensors"
+    diarizer.model.write_bytes(tiny_weights.read_bytes())
+    diarizer.cache = Cache(tmp_path / "cache")
+    diarizer.prepare()
+    other = load_model(tiny_weights)
+    for parameter in other.encode.parameters():
+        parameter.neg_()
+    save_model(other, diarizer.model)
+    fresh = replace(diarizer, cache=None)
+    recording = open_recording(talk, end=3.0)
+    assert np.array_equal(diarizer.embed(recording).coarse, fresh.embed(recording).coarse)
+
+
+@pytest.mark.parametrize(
+    "modes", [torch.no_grad, torch.inference_mode, lambda: torch.autocast("cpu", torch.bfloat16)]
+)
+def test_what_the_caller_has_made_of_torch_changes_nothing(
+    tiny_weights: Path, talk: Path, modes: Callable[[], Any]
+) -> None:
+    recording = open_recording(talk, end=6.0)
+    with modes():
+        found = Diarizer(model=tiny_weights, device="cpu")(recording)
+    assert turns_of(found) == turns_of(Diarizer(model=tiny_weights, device="cpu")(recording))
 
 
 def test_a_cache_saves_the_front_end_and_changes_nothing(

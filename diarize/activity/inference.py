@@ -224,12 +224,13 @@ class CountingStream:
 
     def finish(self) -> list[Posteriors]:
         """There is no more sound: answer what is left."""
-        spectra, silero = self._spectra.finish(), np.zeros(0, np.float32)
-        found = []
-        for counter in self._counters:
-            answers = [counter.push(spectra, silero), counter.finish()]
-            found.append(fused(np.concatenate(answers)))
-        return found
+        with _single_threaded():
+            spectra, silero = self._spectra.finish(), np.zeros(0, np.float32)
+            found = []
+            for counter in self._counters:
+                answers = [counter.push(spectra, silero), counter.finish()]
+                found.append(fused(np.concatenate(answers)))
+            return found
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from diarize.storage.cache import version_of
 from diarize.storage.files import file_sha256, write_weights
 from diarize.storage.weights import last_line, models_folder, read_weights
 from diarize.threads import ahead
+from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:
     from diarize.audio import Recording
@@ -123,6 +124,7 @@ def load_counter(name: str | Path = DEFAULT_COUNTER) -> VoiceCounter:
 
 
 @lru_cache(maxsize=2)
+@usual_modes()
 def _loaded(path: Path, content: str) -> VoiceCounter:
     """The network of a file with this content."""
     header, tensors = read_weights(path)

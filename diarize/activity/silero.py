@@ -18,6 +18,7 @@ from diarize.activity.regions import clip_regions, require_bounds, runs, without
 from diarize.audio import SAMPLE_RATE
 from diarize.storage.cache import version_of
 from diarize.threads import one_thread
+from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:
     import torch
@@ -148,6 +149,7 @@ class SileroNetwork:
 
 
 @cache
+@usual_modes()
 def _weights() -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
@@ -160,6 +162,7 @@ def _weights() -> dict[str, torch.Tensor]:
 
 
 @cache
+@usual_modes()
 def _lstm() -> torch.nn.LSTM:
     import torch
 

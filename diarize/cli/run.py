@@ -14,6 +14,7 @@ from diarize.cli.layers import Context, preset_params, taking
 from diarize.cli.messages import note
 from diarize.cli.options import OWN_OPTIONS, as_typed
 from diarize.cli.run_options import RunOptions
+from diarize.cli.unused import note_unused, unused_in_run
 from diarize.errors import InputError, require_one_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def run(context: Context, given: RunOptions) -> None:
     from diarize.batch.running import unfinished
 
     _check(given)
+    note_unused(context, unused_in_run(given))
     jobs = find_jobs(given.audio, given.clips)
     work = _work(context, given, jobs)
     waiting = jobs if given.again or given.export_speakers else unfinished(work, jobs)

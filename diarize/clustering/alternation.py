@@ -87,7 +87,10 @@ class Alternation:
         self._rows = rows
         self._penalty = penalty
         self._composer = composer
-        self._sphere = lie_on_sphere(rows)
+        # Where g leaves it, as the mean does, two speakers could stand for one inside the sphere.
+        self._sphere = lie_on_sphere(rows) and lie_on_sphere(
+            self.centers.reshape(-1, rows.shape[1])
+        )
         self._steps = np.ones(len(centroids))
 
     def alternate(self, tol: float, least_used: int) -> None:

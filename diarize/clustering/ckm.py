@@ -71,7 +71,7 @@ class CKM(SampledClusterer):
 
     Alternates between assigning each row to the nearest set and moving the speakers' centroids
     down the gradient, which goes through g; the best of many restarts wins. If the rows are unit
-    vectors, the centroids stay on the sphere.
+    vectors, and g gives such, the centroids stay on the sphere.
 
     Args:
         n_restarts: restarts from different first centroids.

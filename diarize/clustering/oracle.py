@@ -56,8 +56,15 @@ def _truth(y: Any) -> SpeakerSets:
             raise ValueError("y must be the set of speakers of each row, not one number of each")
         if y.dtype == bool or (y.shape[1] > 1 and np.isin(y, (0, 1)).all()):
             return SpeakerSets(y)
+        if not (y == np.floor(y)).all():
+            raise ValueError("y must be the set of speakers of each row, by whole numbers")
         y = y.astype(int).tolist()  # a column of numbers: one speaker in each row
-    rows = [list(row) for row in y]
+    try:
+        rows = [list(row) for row in y]
+    except TypeError:
+        raise ValueError(
+            "y must be the set of speakers of each row, not one number of each"
+        ) from None
     if any(isinstance(one, bool | np.bool_) for row in rows for one in row):
         return SpeakerSets(rows)
     return SpeakerSets.from_lists(rows)

@@ -149,8 +149,8 @@ class Criterion:
             evidence = k * r * np.log(max(m / r, np.e))
             fit = m / n * ssd
             return float(fit + self.penalty * self.scatter.variance * (m / n * spread + evidence))
-        # As many centroids as rows leave no scatter to be judged by.
-        if k >= n:
+        # With fewer than two rows each, hardly any scatter is left to judge by.
+        if 2 * k > n:
             return 0.0 if n == 1 else np.inf
         fit = n * np.log(max(ssd / (n - k), self.floor) or 1.0)
         return float(fit + self.penalty * (spread + k * np.log(n)))

@@ -19,6 +19,7 @@ from diarize.errors import InputError
 from diarize.storage.files import file_sha256
 from diarize.storage.onnx_network import SUFFIX, require_onnx
 from diarize.storage.weights import DEFAULT_MODEL
+from diarize.torch_modes import usual_modes
 
 
 def foreign_files(name: str | Path) -> tuple[Path, Path | None] | None:
@@ -43,6 +44,7 @@ def foreign_files(name: str | Path) -> tuple[Path, Path | None] | None:
     return network, path
 
 
+@usual_modes()
 def load_encoder(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> SpeakerEncoder:
     """Load an encoder, ready for inference.
 

@@ -133,7 +133,8 @@ class Batches:
             if kind is None:
                 for rows, windows in self.waiting.values():
                     if self.pool is None:
-                        self._embed(rows, windows)
+                        with one_thread():
+                            self._embed(rows, windows)
                     else:
                         self._submit(self.pool, rows, windows)
                 while self.running:

@@ -11,7 +11,9 @@ import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -23,6 +25,8 @@ _UNUSABLE = {
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
     errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 }  # fmt: skip
+
+RECENT = 2.0  # seconds in which a file may change again without another time of change
 
 # Where Linux lists the files that the process has opened, by number.
 _OPENED = "/proc/self/fd/{}"
@@ -124,9 +128,19 @@ def write_weights(
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
-    """Name a file by its content; "" where there is no such file, or none that stays."""
+    """Name a file by its content; "" where there is no such file, or none that stays.
+
+    It is read again only where it may have changed.
+    """
     if not os.path.isfile(path):
         return ""
+    seen = os.stat(path)
+    sha256 = _sha256 if time.time() - seen.st_ctime > RECENT else _sha256.__wrapped__
+    return sha256(os.fspath(path), seen.st_dev, seen.st_ino, seen.st_size, seen.st_ctime_ns)
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: str, *_: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -32,6 +32,7 @@ from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
+from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -76,6 +77,7 @@ class StreamingDiarizer:
         InputError: options that cannot be used, a latency that cannot be promised.
     """
 
+    @usual_modes()
     def __init__(
         self,
         rate: float = SAMPLE_RATE,
@@ -179,6 +181,7 @@ class StreamingDiarizer:
         """Whether a pass over the past is under way, whose turns nobody has been told yet."""
         return self._refinement.under_way
 
+    @usual_modes()
     def push(self, samples: Any) -> list[Turn]:
         """Take in sound.
 
@@ -201,6 +204,7 @@ class StreamingDiarizer:
             said += self._process(piece)
         return said + self._refinement.collect()
 
+    @usual_modes()
     def catch_up(self, until: float) -> list[Turn]:
         """Decide on sound although what follows it does not come: for a stream that stalls.
 
@@ -219,6 +223,7 @@ class StreamingDiarizer:
                 said += self._decide(until)
         return said + self._refinement.collect()
 
+    @usual_modes()
     def end(self) -> list[Turn]:
         """There is no more sound: decide on what is left."""
         if self._ended:
@@ -238,6 +243,7 @@ class StreamingDiarizer:
             self._windows.finish()
             return said + self._decide(math.inf)
 
+    @usual_modes()
     def finish(self) -> Annotation:
         """Settle all of the stream.
 

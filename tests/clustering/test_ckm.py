@@ -25,6 +25,10 @@ from diarize.sets import SpeakerSets, enumerate_sets
 from .conftest import unit, unit_mean
 
 
+def mean(a, b):
+    return (a + b) / 2
+
+
 def objective(model, rows, g, set_penalty=0.0):
     """The sum (3), row by row, from what the estimator answers."""
     sets, ids = model.sets_.distinct()
@@ -282,6 +286,16 @@ def test_centroids_stay_on_the_sphere_if_the_rows_lie_there(make_world):
     assert (lengths[1] < 1.5).any()
 
 
+@pytest.mark.parametrize("g", [mean, np.maximum])
+def test_a_g_that_leaves_the_sphere_makes_no_pairs_of_single_voices(g):
+    rng = np.random.default_rng(0)
+    voices = unit(rng.normal(size=(3, 64)))[np.arange(200) % 3]
+    rows = unit(0.8 * voices + 0.6 * unit(rng.normal(size=(200, 64))))
+    model = CKM(compose=g, n_restarts=10, random_state=0).fit(rows)
+    assert model.n_speakers_ == 3
+    assert (model.sets_.sizes == 1).all()
+
+
 def test_a_set_penalty_asks_for_nearer_sets(make_world):
     world = make_world(n=120, k=3, share=0.4, noise=0.9)
     overlap = [
@@ -371,10 +385,6 @@ def test_a_composition_that_is_undefined_attracts_nobody():
     with np.errstate(all="ignore"):
         model = CKM(n_speakers=2, compose=unit_mean, n_restarts=4, random_state=0).fit(rows)
     assert model.sets_ == SpeakerSets.from_labels([0, 1, 0, 1])
-
-
-def mean(a, b):
-    return (a + b) / 2
 
 
 def composer(k, p, d=2):

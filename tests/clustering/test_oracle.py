@@ -38,6 +38,10 @@ def test_the_truth_is_needed_and_must_fit():
     with pytest.raises(ValueError, match="truth has 2 rows, but there are 3"):
         Oracle(max_set_size=1).fit(rows, [[0], [1]])
     with pytest.raises(ValueError, match="not one number of each"):
+        Oracle(max_set_size=1).fit(rows, [0, 1, 0])
+    with pytest.raises(ValueError, match="whole numbers"):
+        Oracle(max_set_size=1).fit(rows, np.array([[0.5], [1.0], [0.0]]))
+    with pytest.raises(ValueError, match="not one number of each"):
         Oracle(max_set_size=1).fit(rows, np.array([0, 1, 0]))
 
 

@@ -145,3 +145,9 @@ def test_in_a_crowd_everybody_is_borne_out_by_as_many_rows_as_among_ten(people):
     assert partitions[criterion.likeliest(partitions)].k == people
     as_among_ten = [criterion(*one) for one in partitions]
     assert (partitions[int(np.argmin(as_among_ten))].k == people) == (people == CROWD)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_rows_of_few_columns_are_not_nearly_as_many_speakers(seed):
+    rows = np.random.default_rng(seed).normal(size=(20, 2))
+    assert make("ac").fit(rows).n_speakers_ <= 3

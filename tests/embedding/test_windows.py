@@ -145,3 +145,21 @@ def test_windows_that_wait_hold_their_own_frames_alone(model, samples, monkeypat
     monkeypatch.setattr(module.Batches, "add", spy)
     embed_windows(model, open_recording((samples, 16_000)), np.array([[0.0, 1.0], [4.0, 5.0]]))
     assert [frames.base for frames in waiting] == [None, None]
+
+
+def test_few_windows_are_embedded_by_one_thread(samples):
+    threads = []
+
+    class Told(CompositionalEmbedding):
+        def forward(self, features):
+            threads.append(torch.get_num_threads())
+            return super().forward(features)
+
+    model, before = Told(EmbeddingConfig(dim=8, hidden=8, stack=4)), torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        embed_windows(model, open_recording((samples, 16_000)), np.array([[0.0, 1.0]]))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1]

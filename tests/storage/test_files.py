@@ -266,6 +266,17 @@ def test_a_file_by_its_content(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "none") == file_sha256(tmp_path) == ""
 
 
+def test_a_file_that_stays_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    monkeypatch.setattr("diarize.storage.files.RECENT", -1.0)
+    first = file_sha256(tmp_path / "x")
+    with monkeypatch.context() as context:
+        context.setattr(hashlib, "file_digest", None)
+        assert file_sha256(tmp_path / "x") == first
+    (tmp_path / "x").write_bytes(b"abcd")
+    assert file_sha256(tmp_path / "x") == hashlib.sha256(b"abcd").hexdigest()
+
+
 def test_a_folder_that_cannot_be_entered_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

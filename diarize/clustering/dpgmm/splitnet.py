@@ -46,7 +46,10 @@ class SplitNetConfig:
 
 
 class MultiheadAttentionBlock(nn.Module):
-    """MAB(X, Y) = H + rFF(H) with H = X + attention of X to Y (28), both normalised."""
+    """MAB(X, Y) = H + rFF(H) with H = X + attention of X to Y (28), both normalised.
+
+    Unlike the paper's, the attention goes through no further layer: no W^O (26), no rFF in H.
+    """
 
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()

@@ -1,0 +1,46 @@
+"""Of options that have no effect beside the others a note tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diarize.cli.run_options import RunOptions
+from diarize.cli.unused import unused_in_run
+
+Run = Callable[..., Any]  # the fixture `run`
+
+
+def test_they_are_options() -> None:
+    odd = RunOptions(audio=["a.wav"], vad="none", channels="per-speaker")
+    assert set(unused_in_run(odd)) <= {name for name in vars(odd)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--known-threshold", 0.9), "--known-threshold has no effect: no --known is given"),
+        (("--link-threshold", 0.9), "--link-threshold has no effect: no --link-speakers is given"),
+        (("--dask-wait", 3), "--dask-wait has no effect: no --dask is given"),
+        (
+            ("--vad", "none", "--vad-threshold", 0.3),
+            "--vad-threshold has no effect: --vad none tells where there is speech",
+        ),
+        (
+            ("--channels", "per-speaker", "--backend", "gcr"),
+            "--backend has no effect: --channels per-speaker clusters nothing",
+        ),
+    ],
+)
+def test_an_option_without_effect_is_told_of(
+    run: Run, tmp_path: Path, arguments: tuple[Any, ...], told: str
+) -> None:
+    result = run(tmp_path / "none.wav", *arguments)
+    assert f"diarize: note: {told}\n" in result.err
+
+    (tmp_path / "all.toml").write_text("known-threshold = 0.9\n")
+    result = run(tmp_path / "none.wav", "--config", tmp_path / "all.toml")
+    assert "no effect" not in result.err
