@@ -24,6 +24,7 @@ from diarize.progress import Hook
 from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
 from diarize.storage.weights import DEFAULT_MODEL
+from diarize.threads import one_thread
 from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
 from diarize.timeline.decoding import decoder
@@ -275,6 +276,7 @@ class Diarizer:
         return embedded
 
     @usual_modes()
+    @one_thread()
     def cluster(
         self, embedded: Embedded, reference: Annotation | None = None
     ) -> tuple[Any, Decoded, list[str]]:
@@ -318,6 +320,7 @@ class Diarizer:
         heard = embedded.cells, embedded.fine, embedded.counts
         return decoder(*heard, self.timeline, self._bounds[0])
 
+    @one_thread()
     def _corrected(
         self, found: Decoded, told: Corrections, embedded: Embedded, estimator: Any
     ) -> Decoded:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -36,6 +38,7 @@ from diarize.clustering.nearest import nearest_centers
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 from diarize.sets import Speakers, SpeakerSets, squared_distances
+from diarize.threads import one_thread
 
 MAX_SPEAKERS = 20
 """Most speakers looked for when no bound is given; `max_speakers` may be larger."""
@@ -214,6 +217,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
             len(rows),
             self.max_set_size if self.finds_overlap else 1,
         )
+        # A g of torch has imported it: what it is given is too little for several threads.
+        with one_thread() if "torch" in sys.modules else nullcontext():
+            self._answer(*self._clustered(rows, y, bounds))
+        return self
+
+    def _clustered(self, rows: Rows, y: Any, bounds: SpeakerBounds) -> Answer:
+        """Sets and centroids within the bounds; of two speakers who are alike one is left."""
         generator = as_generator(self.random_state)
         cluster = self._prepare(rows, y, bounds, generator)
         sets, centroids = cluster(bounds)
@@ -227,8 +237,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 sets, centroids = cluster(fewer)
             except Contradiction:  # who is alike is said to be two
                 break
-        self._answer(sets, centroids)
-        return self
+        return sets, centroids
 
     def _answer(self, sets: SpeakerSets, centroids: Float64[np.ndarray, "k p"]) -> None:
         """Say so of the rows; speakers who hold none are left out."""
