@@ -152,7 +152,10 @@ class Work:
             if hook is not None:
                 hook(job, recording.uri, step, done, total)
 
-        truth = None if self.truth is None else self.truth.of(recording.uri)
+        truth = None
+        if self.truth is not None:
+            needed = self.diarizer.needs_reference
+            truth = (self.truth.of if needed else self.truth.find)(recording.uri)
         began = perf_counter()
         if self.channels == "per-speaker":
             from diarize.batch.multitrack import diarize_channels

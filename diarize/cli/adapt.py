@@ -34,6 +34,7 @@ def adapt(
     from diarize.cli.messages import note
     from diarize.cli.progress import progress
     from diarize.embedding import save_model
+    from diarize.embedding.weights import SUFFIX
     from diarize.errors import InputError
     from diarize.pipeline import Diarizer
     from diarize.storage.files import refuse_input, require_writable
@@ -45,6 +46,8 @@ def adapt(
         if job.problem:
             raise InputError(job.problem)
     refuse_input(out, [job.source for job in jobs], "the model")
+    if out.suffix != SUFFIX:
+        raise InputError(f"{out}: a name that ends in {SUFFIX} is needed")
     opened = [open_recording(job.source) for job in jobs]
     diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
     with progress() as hook:

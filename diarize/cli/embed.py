@@ -22,10 +22,12 @@ def embed(
     """
     from diarize.cli.progress import progress
     from diarize.embedding.stretches import embed_stretches, read_stretches, write_vectors
-    from diarize.storage.files import require_writable
+    from diarize.storage.files import refuse_input, require_writable
 
     require_writable(out)
+    refuse_input(out, [listing], "the vectors", "the list")
     stretches = read_stretches(listing)
+    refuse_input(out, {stretch.path for stretch in stretches}, "the vectors")
     with progress() as hook:
         heard, vectors = embed_stretches(stretches, model, device, hook)
     write_vectors(out, heard, vectors, model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diarize.cli.messages import note, put
@@ -50,7 +51,7 @@ def label(
     """
     from diarize.formats import read_turns
     from diarize.formats.table import turns_format
-    from diarize.storage.files import require_writable
+    from diarize.storage.files import refuse_input, require_writable
     from diarize.transcripts import (
         label_transcripts,
         read_transcripts,
@@ -68,6 +69,7 @@ def label(
     name = require_text(format or text_format(out) or given)
     if out != "-":
         require_writable(out)
+        refuse_input(Path(out), [transcript, turns], "the labelled one", "what is labelled")
     said = read_transcripts(transcript, given)
     spoken = read_turns(turns, turns_format(turns))
     try:

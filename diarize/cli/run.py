@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from diarize.cli.batch import Failures, perform
-from diarize.cli.layers import Context, preset_params, taking
+from diarize.cli.layers import Context, origin, preset_params, taking
 from diarize.cli.messages import note
 from diarize.cli.options import OWN_OPTIONS, as_typed
 from diarize.cli.run_options import RunOptions
@@ -35,9 +35,11 @@ def run(context: Context, given: RunOptions) -> None:
     from diarize.batch.running import unfinished
 
     _check(given)
-    note_unused(context, unused_in_run(given))
     jobs = find_jobs(given.audio, given.clips)
     work = _work(context, given, jobs)
+    note_unused(context, unused_in_run(given))
+    if (asker := origin(context, "num_speakers")).startswith("preset "):
+        note(f"{asker} was tuned on {given.num_speakers} speakers, and asks for as many")
     waiting = jobs if given.again or given.export_speakers else unfinished(work, jobs)
     failures = Failures(several=len(jobs) > 1)
     results = perform(
@@ -80,7 +82,7 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
     from diarize.activity.detectors import is_detector
     from diarize.audio.recording import require_part
     from diarize.batch.annotations import Turns, read_corrections
-    from diarize.batch.jobs import require_distinct, require_files
+    from diarize.batch.jobs import name_of, require_distinct, require_files
     from diarize.batch.running import require_dask
     from diarize.batch.targets import Targets
     from diarize.batch.work import Work
@@ -127,6 +129,10 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         raise InputError(f"backend {given.backend} needs the true turns: give --reference")
     if truth is not None and not diarizer.needs_reference and given.report is None:
         note(f"backend {given.backend} has no use for --reference")
+    elif truth is not None:
+        missing = [name for name in map(name_of, sources) if not truth.belonging(name)]
+        if missing and not diarizer.needs_reference:
+            note(f"{given.reference}: no turns of {', '.join(missing)}")
     corrections = None
     if given.corrections is not None:
         corrections = read_corrections(

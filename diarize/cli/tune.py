@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -71,13 +72,17 @@ def tune(
     """
     from diarize.cli.params import parse_space
     from diarize.cli.progress import progress
-    from diarize.storage.files import require_writable
+    from diarize.storage.files import files_in, refuse_input, require_writable
     from diarize.tuning.material import hold_recordings, read_trials, require_composition
     from diarize.tuning.presets import Preset, preset_text
 
     given = parse_space(param or [], _OWN_OPTIONS)
     if out != "-":
         require_writable(out)
+        there = [file for path in paths if path.is_dir() for file in files_in(path, "")]
+        stems = Counter(file.with_suffix("") for file in there)
+        pairs = [file for file in there if stems[file.with_suffix("")] > 1]
+        refuse_input(Path(out), pairs, "the preset", "what it is tuned on")
     search: Callable[..., Tuning]
     if hold_recordings(paths):
         _require_metric(metric, ("der",), "recordings")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _DETECTION = ("vad_threshold", "min_speech", "min_silence")
 _PER_SPEAKER = (  # which clusters nothing, and decodes nothing
-    "backend", "param", "max_set_size", "voices", "window", "step", "switch", "overlap", "model",
+    "backend", "param", "max_set_size", "voices", "window", "step", "switch", "overlap",
     "seed", "cache",
 )  # fmt: skip
 
@@ -35,6 +35,8 @@ def unused_in_run(given: RunOptions) -> dict[str, str]:
         found["known_threshold"] = "no --known is given"
     if not given.link_speakers:
         found["link_threshold"] = "no --link-speakers is given"
+    if given.out == "-":
+        found["again"] = "--out - keeps no results"
     if given.dask is None:
         found["dask_wait"] = "no --dask is given"
     if not is_detector(given.vad) and not given.known:

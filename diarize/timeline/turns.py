@@ -45,7 +45,7 @@ def turns(
         more than `most`, or than the cell's set holds.
     """
     most = sets.n_speakers if most is None else most
-    shortest = np.full(sets.n_speakers, options.min_turn)
+    shortest = np.full(sets.n_speakers, options.min_turn, np.float64)
     shortest[list(nobody)] = np.inf
     membership = _without_crumbs(cells, sets.membership, shortest, least, most)
     if settled is not None:

@@ -114,5 +114,6 @@ def test_what_cannot_be_used_is_refused(
     adapt(cli, talk, tmp_path / "no.model", out).assert_refused("no.model")
     adapt(cli, talk, tiny_weights, tmp_path / "no" / "out").assert_refused("no/out")
     adapt(cli, talk, tiny_weights, talk).assert_refused("is the recording")
+    adapt(cli, talk, tiny_weights, tmp_path / "m.onnx").assert_refused("ends in .safetensors")
     adapt(cli, talk, tiny_weights, out, "--backend", "oracle").assert_refused("true turns")
     assert not out.exists()

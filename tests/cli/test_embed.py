@@ -93,6 +93,15 @@ def test_arguments_are_checked_before_audio_is_read(cli: Cli, tmp_path: Path) ->
     cli(*command, "--device", "gpu").assert_refused("device gpu: not one of")
 
 
+def test_nothing_that_is_read_is_replaced(
+    cli: Cli, listing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli("embed", listing, "--out", listing).assert_refused("is the list, which the vectors")
+    for path in {line.split("\t")[0] for line in listing.read_text().split("\n") if line}:
+        cli("embed", listing, "--out", path).assert_refused("is the recording")
+
+
 def test_vectors_are_no_text(cli: Cli, listing: Path) -> None:
     cli("embed", listing, "--out", "-").assert_refused("standard output: a file is needed")
     assert not Path("-").exists()

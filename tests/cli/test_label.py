@@ -121,6 +121,9 @@ def test_what_is_refused(cli: Cli, turns: Path, tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_text(SRT)
     (tmp_path / "a.ctm").write_text("a 1 0 1 so\nb 1 0 1 so\n")
     (tmp_path / "a.txt").write_text("so")
+    for read in (tmp_path / "a.srt", turns):
+        given = ("label", tmp_path / "a.srt", "--turns", turns, "--format", "srt", "--out", read)
+        cli(*given).assert_refused("is what is labelled, which")
     cli("label", tmp_path / "a.txt", "--turns", turns).assert_refused("a transcript ends in .json")
     cli("label", tmp_path / "a.ctm", "--turns", turns).assert_refused(turns, "no turns of a")
     cli("label", tmp_path / "a.srt", "--turns", turns, "--format", "ctm").assert_refused(

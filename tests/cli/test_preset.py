@@ -63,6 +63,12 @@ def test_what_stands_on_the_command_line_wins(cluster: Any, preset: Any) -> None
     assert cluster("--preset", file, "--backend", "ac").status == 0
 
 
+def test_a_number_that_a_preset_asks_for_is_told(run: Any, talk: Path, preset: Any) -> None:
+    given = (talk, "--preset", preset("ckm", n_speakers=2))
+    assert "preset mine was tuned on 2 speakers, and asks for as many" in run(*given).err
+    assert "was tuned on" not in run(*given, "--num-speakers", 2).err
+
+
 def test_another_backend_is_refused(cluster: Any, preset: Any) -> None:
     cluster("--backend", "gcr", "--preset", preset("ac")).assert_refused(
         "preset mine is for backend ac, not gcr"

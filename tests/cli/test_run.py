@@ -200,6 +200,18 @@ def test_speech_as_a_file_says(run: Run, talk: Path, tmp_path: Path) -> None:
     assert "no speech found" in result.err
 
 
+def test_a_reference_that_nobody_needs_may_lack_a_recording(
+    run: Run, talk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "a.rttm").write_text(TALK.replace("talk", "other"))
+    (tmp_path / "references" / "b.rttm").write_text(TALK.replace("talk", "third"))
+    page = tmp_path / "page.html"
+    result = run(talk, "--reference", tmp_path / "references", "--report", page)
+    assert result.status == 0 and page.exists()
+    assert f"{tmp_path / 'references'}: no turns of talk" in result.err
+
+
 def test_the_oracle_gives_the_reference_back(run: Run, talk: Path, tmp_path: Path) -> None:
     reference = tmp_path / "reference.rttm"
     reference.write_text(TALK)

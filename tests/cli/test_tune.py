@@ -128,6 +128,8 @@ def test_recordings_with_their_turns(
     }  # fmt: skip
     assert "1 inputs of" in preset["source"] and ": der 0." in preset["source"]
     assert run(talk, "--preset", out).status == 0
+    for name in ("talk.rttm", "talk.wav"):
+        call(folder, *given, "--out", folder / name).assert_refused("is what it is tuned on")
     call(folder, *given, "--metric", "cri").assert_refused("metric cri: not one of der")
     (folder / "talk.wav").unlink()
     call(folder, *given).assert_refused("talk.rttm: no recording of this name beside it")

@@ -36,11 +36,12 @@ def test_they_are_options() -> None:
     ],
 )
 def test_an_option_without_effect_is_told_of(
-    run: Run, tmp_path: Path, arguments: tuple[Any, ...], told: str
+    run: Run, write_tone: Callable[..., Path], arguments: tuple[Any, ...], told: str
 ) -> None:
-    result = run(tmp_path / "none.wav", *arguments)
+    result = run(write_tone("tone.wav", 0.5, channels=2), *arguments)
+    assert result.status == 0
     assert f"diarize: note: {told}\n" in result.err
 
     (tmp_path / "all.toml").write_text("known-threshold = 0.9\n")
-    result = run(tmp_path / "none.wav", "--config", tmp_path / "all.toml")
+    result = run(write_tone("tone.wav", 0.5), "--config", tmp_path / "all.toml")
     assert "no effect" not in result.err

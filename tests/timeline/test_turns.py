@@ -32,6 +32,12 @@ def test_a_crumb_of_overlap_is_dropped_and_a_lone_crumb_goes_to_its_neighbour():
     assert [(round(b, 3), round(e, 3), s) for b, e, s in found] == [(0.0, 1.5, 0)]
 
 
+def test_a_shortest_turn_may_be_a_whole_number() -> None:
+    sets = SpeakerSets.from_lists([[0], [0], [0], [1]])
+    found = turns(cells(4), sets, TimelineOptions(min_turn=1), nobody=[1])
+    assert [who for _, _, who in found] == [0]
+
+
 def literal_turns(
     where: np.ndarray, rows: list[set[int]], shortest: float, least: int
 ) -> list[set[int]]:
