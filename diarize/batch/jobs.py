@@ -16,6 +16,8 @@ from diarize.errors import InputError
 if TYPE_CHECKING:
     from diarize.audio import Recording
 
+_Path = str | os.PathLike[str]
+
 LISTS = (".txt", ".lst", ".list")
 
 _CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
@@ -73,7 +75,7 @@ class Job:
         return f"{self.folder}/{name}" if self.folder else name
 
 
-def find_jobs(arguments: Sequence[str], besides: Path | None = None) -> list[Job]:
+def find_jobs(arguments: _Path | Iterable[_Path], besides: str | Path | None = None) -> list[Job]:
     """Find the recordings that arguments stand for, in their order; in a folder by name.
 
     A folder stands for all recordings below it, a file that ends in .txt, .lst or .list for the
@@ -83,14 +85,18 @@ def find_jobs(arguments: Sequence[str], besides: Path | None = None) -> list[Job
     of several arguments that stands for nothing is a job with a problem: it stops no others.
 
     Args:
-        arguments: of the command line; "-" is standard input.
+        arguments: of the command line, or a single one; "-" is standard input.
         besides: a folder whose files are no input, since the run writes them.
 
     Raises:
         InputError: all that there is is a folder without recordings, a list that is empty or cannot
             be read, or a pattern that nothing matches.
     """
-    return _each(arguments, lambda argument: _expanded(argument, besides))
+    if isinstance(arguments, str | os.PathLike):
+        arguments = [arguments]
+    asked = [os.fspath(one) for one in arguments]
+    hidden = None if besides is None else Path(besides)
+    return _each(asked, lambda argument: _expanded(argument, hidden))
 
 
 def _each(arguments: Sequence[str], expand: Callable[[str], Iterator[Job]]) -> list[Job]:

@@ -45,6 +45,12 @@ def test_a_folder_is_every_recording_below_it(tree: Path) -> None:
     assert places(find_jobs(["in/one/", "in/b.FLAC"])) == ["a", "deep/c", "b"]
 
 
+def test_a_single_argument_and_paths_are_taken(tree: Path) -> None:
+    assert places(find_jobs("in/one")) == places(find_jobs(Path("in/one"))) == ["a", "deep/c"]
+    paths = (Path("in", name) for name in ("a.wav", "one"))
+    assert find_jobs(paths, besides="in/one/deep") == [Job("in/a.wav"), Job("in/one/a.wav")]
+
+
 def test_paths_are_told_as_they_were_asked_for(tree: Path) -> None:
     for asked, source in (
         ("./in/two", "./in/two/x y.ogg"),
