@@ -12,14 +12,18 @@ from diarize.activity.counts import Activity
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.errors import InputError
+from diarize.formats.lines import token
 from diarize.progress import Hook
 from diarize.sets import to_sphere
 from diarize.voices.vectors import Voiceprints
+from diarize.voices.voiceprints import ANONYMOUS
+
+_Clip = Source | Recording
 
 
 def enrol(
     diarizer: Any,
-    clips: Mapping[str, Sequence[Source | Recording]],
+    clips: Mapping[str, _Clip | Sequence[_Clip]],
     activity: Activity | None = None,
     hook: Hook | None = None,
 ) -> Voiceprints:
@@ -30,20 +34,26 @@ def enrol(
 
     Args:
         diarizer: a `Diarizer`, whose model is used.
-        clips: recordings of each person by name, at least one, in which he speaks alone.
+        clips: a recording of each person by name, or several, in which he speaks alone.
         activity: where there is speech in a clip; None: `NetworkActivity()`.
         hook: called as `hook(step, done, total)` after each person.
 
     Raises:
-        InputError: a clip that cannot be read, or has no speech.
+        InputError: a clip that cannot be read, or has no speech; a person without clips; a name
+            that cannot stand in RTTM or is kept for strangers.
     """
+    told = {name: _several(of) for name, of in clips.items()}
+    for name, sources in told.items():
+        require_own_name(name, name)
+        if not sources:
+            raise InputError(f"known {name}: at least one clip is needed")
     if not clips:
         return Voiceprints()
     listener = copy(diarizer)  # shares the model, once it is loaded
     listener.activity, listener.counts = activity, False  # one speaks
     listener.prepare()
     centroids, seconds, narrow = [], [], []
-    for name, sources in clips.items():
+    for name, sources in told.items():
         means, heard, bands = [], 0.0, []
         for source in sources:
             clip = source if isinstance(source, Recording) else open_recording(source)
@@ -60,3 +70,30 @@ def enrol(
             hook("enrolment", len(centroids), len(clips))
     vectors = np.array(centroids, np.float32)
     return Voiceprints(tuple(clips), vectors, np.array(seconds), narrow=np.array(narrow))
+
+
+def require_own_name(name: str, place: str) -> None:
+    """Refuse a name for a person that RTTM could not hold, or that is kept for strangers.
+
+    Raises:
+        InputError: names the place.
+    """
+    require_name(name, place)
+    if ANONYMOUS.fullmatch(name):
+        raise InputError(f"known {place}: names like {name} are kept for unknown voices")
+
+
+def require_name(name: str, place: str) -> None:
+    """Refuse a name that an RTTM line could not hold as it is.
+
+    Raises:
+        InputError: names the place.
+    """
+    if not name or token(name) != name or name == token(""):
+        raise InputError(f"known {place}: {name!r} cannot be a speaker's name in RTTM")
+
+
+def _several(clips: Any) -> Sequence[_Clip]:
+    """The clips of a person, be it one: `(samples, sample_rate)` is one as well."""
+    single = not isinstance(clips, Sequence) or isinstance(clips, str)
+    return [clips] if single or isinstance(next(iter(clips), None), np.ndarray) else clips

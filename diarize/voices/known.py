@@ -11,11 +11,10 @@ import numpy as np
 
 from diarize.activity.counts import Activity
 from diarize.errors import InputError
-from diarize.formats.lines import token
 from diarize.formats.speakers import read_speakers
 from diarize.progress import Hook
 from diarize.sets import to_sphere
-from diarize.voices.enrolment import enrol
+from diarize.voices.enrolment import enrol, require_name, require_own_name
 from diarize.voices.vectors import Voiceprints, join
 from diarize.voices.voiceprints import ANONYMOUS
 
@@ -66,9 +65,7 @@ def parse_known(values: Sequence[str]) -> dict[str, list[str]]:
         name, equals, clip = value.partition("=")
         if not equals or not name or not clip:
             raise InputError(f"known {value}: NAME=CLIP or FILE.npz expected")
-        _require_name(name, value)
-        if ANONYMOUS.fullmatch(name):
-            raise InputError(f"known {value}: names like {name} are kept for unknown voices")
+        require_own_name(name, value)
         if clip == "-":
             raise InputError(f"known {value}: a clip is a file, not standard input")
         owner = owners.setdefault(os.path.realpath(clip), name)
@@ -89,7 +86,7 @@ def read_voices(path: str, model_sha256: str) -> Voiceprints:
     if speakers.voices.model_sha256 != model_sha256:
         raise InputError(f"{path}: voices of another model ({speakers.voices.model})")
     for n, name in enumerate(speakers.names):
-        _require_name(name, path)
+        require_name(name, path)
         if not speakers.linked and ANONYMOUS.fullmatch(name) and name in speakers.names[:n]:
             raise InputError(f"{path}: {name} is somebody else in each recording")
     names = list(dict.fromkeys(speakers.names))
@@ -105,9 +102,3 @@ def read_voices(path: str, model_sha256: str) -> Voiceprints:
         narrow = np.ones(len(names), bool)  # who is never heard otherwise
         np.logical_and.at(narrow, of, speakers.narrow)
     return Voiceprints(tuple(names), to_sphere(sums).astype(np.float32), seconds, narrow=narrow)
-
-
-def _require_name(name: str, place: str) -> None:
-    """Refuse a name that an RTTM line could not hold as it is."""
-    if not name or token(name) != name or name == token(""):
-        raise InputError(f"known {place}: {name!r} cannot be a speaker's name in RTTM")

@@ -36,6 +36,29 @@ def test_a_person_is_the_mean_of_his_clips(diarizer: Diarizer, talk: Path) -> No
     assert told == [("enrolment", n, 3) for n in (1, 2, 3)]
 
 
+def test_one_clip_is_taken_as_it_is(diarizer: Diarizer, talk: Path) -> None:
+    samples, rate = soundfile.read(talk, dtype="float32")
+    clips = [str(talk), talk, open_recording(talk), (samples, rate), (talk, str(talk))]
+    known = enrol(diarizer, {f"p{n}": clip for n, clip in enumerate(clips)}, whole)
+    for centroid in known.centroids[1:]:
+        np.testing.assert_allclose(centroid, known.centroids[0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "clips", "reason"),
+    [
+        ("anna", [], "known anna: at least one clip is needed"),
+        ("anna b", "a.wav", "known anna b: 'anna b' cannot be a speaker's name in RTTM"),
+        ("SPEAKER_07", "a.wav", "known SPEAKER_07: names like SPEAKER_07 are kept for unknown"),
+    ],
+)
+def test_people_who_cannot_be_enrolled(
+    diarizer: Diarizer, name: str, clips: list[str] | str, reason: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{reason}"):
+        enrol(diarizer, {name: clips})
+
+
 def test_nobody_is_enrolled(diarizer: Diarizer) -> None:
     assert enrol(diarizer, {}).names == ()
 
