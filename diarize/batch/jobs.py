@@ -20,6 +20,9 @@ _Path = str | os.PathLike[str]
 
 LISTS = (".txt", ".lst", ".list")
 
+CHANNELS = ("mix", "separate", "per-speaker")
+"""What the channels of a recording are: mixed, a recording each, the microphone of one speaker."""
+
 _CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from diarize.batch.jobs import Job
+from diarize.batch.jobs import Job, require_distinct
 from diarize.batch.manifest import Manifest
 from diarize.batch.results import name_across
 from diarize.batch.work import Done, Hook, Work
@@ -35,7 +35,8 @@ def run(
 
     Args:
         work: what is done with each.
-        jobs: at most one of a name (`require_distinct`).
+        jobs: at most one of a name in a folder of results; at most one at all where there is one
+            file for results.
         workers: processes; with several the longest recordings come first.
         dask: address of a Dask cluster, which works instead of this machine; None: none does.
         dask_wait: seconds without any worker of it after which to give up.
@@ -47,9 +48,13 @@ def run(
         What came of each job, when it is ready; a problem stands in it.
 
     Raises:
-        InputError: there is no such cluster, or another version on it.
+        InputError: results would replace each other, there is no such cluster, or another version
+            on it, or what is done cannot be sent to other processes.
         OSError: the cluster is lost on the way.
     """
+    require_distinct(jobs, "their results would be one", by_place=True)
+    several = sum(not job.problem for job in jobs) > 1 or work.channels == "separate"
+    work.targets.require_space(several)
     manifest = Manifest(work.finished_in) if work.finished_in else None
     heard: dict[Job, Done] = {}
     for done in _performed(work, jobs, workers, dask, dask_wait, hook, note, seconds):

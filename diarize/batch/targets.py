@@ -18,20 +18,36 @@ class Targets:
     Attributes:
         folder: where files are named by the recording; None: one file, or standard output.
         file: the one file; None: standard output, unless there is a folder.
-        formats: names of formats.
+        formats: names of formats, or a single one.
         clips: where clips go; None: none are cut.
         several: whether there may be more than one recording.
         page: the one web page; None: there is none, or a folder of them.
         pages: where web pages are named by the recording; None: there is at most one.
+
+    Raises:
+        InputError: an unknown format or none, or one file for several formats or beside a folder.
     """
 
-    folder: Path | None = None
-    file: Path | None = None
+    folder: str | Path | None = None
+    file: str | Path | None = None
     formats: Sequence[str] = ("rttm",)
-    clips: Path | None = None
+    clips: str | Path | None = None
     several: bool = False
-    page: Path | None = None
-    pages: Path | None = None
+    page: str | Path | None = None
+    pages: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        from diarize.formats import require_format
+
+        if isinstance(self.formats, str):
+            object.__setattr__(self, "formats", (self.formats,))
+        for name in self.formats:
+            require_format(name)
+        if not self.formats:
+            raise InputError("formats: at least one is needed")
+        if self.file is not None and (self.folder is not None or len(self.formats) > 1):
+            other = "several formats" if self.folder is None else "a folder as well"
+            raise InputError(f"{self.file}: is one file, but results are for {other}")
 
     @classmethod
     def resolve(
@@ -97,6 +113,16 @@ class Targets:
             told = [written_format(path) or "rttm"]
         return cls(None, path, told, clips, several, page, pages)
 
+    def require_space(self, several: bool) -> None:
+        """Refuse several recordings whose results would replace each other.
+
+        Raises:
+            InputError: names the place that is for one.
+        """
+        for place in (self.file, self.page, None if self.several else self.clips):
+            if several and place is not None:
+                raise InputError(f"{place}: is for one recording, but there are several")
+
     @property
     def printed(self) -> bool:
         """Whether results go to standard output, and whoever asked prints them."""
@@ -107,11 +133,13 @@ class Targets:
 
         None: none are cut.
         """
-        return self.clips / name if self.clips is not None and self.several else self.clips
+        return None if self.clips is None else Path(self.clips, name if self.several else "")
 
     def page_of(self, name: str) -> Path | None:
         """The web page of a recording, whose name may have sub-folders before it; None: none."""
-        return self.page if self.pages is None else self.pages / f"{name}.html"
+        if self.pages is not None:
+            return Path(self.pages, f"{name}.html")
+        return None if self.page is None else Path(self.page)
 
     def home(self, name: str) -> Path | None:
         """The folder of a recording's results; None: they are printed."""
@@ -141,7 +169,9 @@ class Targets:
         """The file of a recording's result, which is not printed, in a format."""
         from diarize.formats import FORMATS
 
-        return self.file or (self.folder or Path()) / f"{name}.{FORMATS[format].suffix}"
+        if self.file is not None:
+            return Path(self.file)
+        return Path(self.folder or "", f"{name}.{FORMATS[format].suffix}")
 
 
 def _is_folder(path: str) -> bool:

@@ -12,11 +12,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from diarize.batch.annotations import Turns
-from diarize.batch.jobs import Job, name_of, open_recordings
+from diarize.batch.jobs import CHANNELS, Job, name_of, open_recordings
 from diarize.batch.manifest import Fingerprint
 from diarize.batch.results import Result
 from diarize.batch.targets import Targets
-from diarize.errors import InputError, explain, one_line
+from diarize.errors import InputError, explain, one_line, require_one_of
 from diarize.storage.files import file_sha256
 from diarize.storage.version import __version__
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from diarize.audio import Recording
     from diarize.pipeline import Diarizer
     from diarize.voices.vectors import Voiceprints
-
-STANDARD_OUTPUT = Targets()
 
 Hook = Callable[[Job, str, str, float, float], None]
 """Told of progress: `hook(job, name of the recording, step, done, total)`."""
@@ -84,10 +82,14 @@ class Work:
         same_person: least probability that speakers of two recordings are one person, if they are
             linked; None: the model's.
         exclusive: whether each instant is given to one speaker.
+
+    Raises:
+        InputError: there is no such model or use of channels, or regions of speech are given that
+            would be those of each channel.
     """
 
     diarizer: Diarizer
-    targets: Targets = STANDARD_OUTPUT
+    targets: Targets = field(default_factory=Targets)
     channels: str = "mix"
     start: float | None = None
     end: float | None = None
@@ -100,6 +102,12 @@ class Work:
     _model_sha256: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        require_one_of("channels", self.channels, CHANNELS)
+        activity = self.diarizer.activity
+        if self.channels == "per-speaker" and activity is not None and not callable(activity):
+            raise InputError(
+                "channels per-speaker: what finds speech in each is needed, no regions"
+            )
         # Now: the file may be another one when results are there.
         object.__setattr__(self, "_model_sha256", self.diarizer.model_sha256)
 
@@ -108,9 +116,11 @@ class Work:
         """The folder in which results are finished for later runs, too; None: they are not.
 
         They have names in a folder, and do not depend on the other recordings of this run, as
-        linked names do.
+        linked names do, nor on a function that says where there is speech, whose code nobody knows.
         """
-        return None if self.linked else self.targets.folder
+        folder = self.targets.folder
+        unknown = self.linked or _named(self.diarizer.activity) is None
+        return None if unknown or folder is None else Path(folder)
 
     def perform(self, job: Job, hook: Hook | None = None) -> Done:
         """Hear the recordings of a job and write what was found, unless names are linked."""
@@ -158,11 +168,12 @@ class Work:
             truth = (self.truth.of if needed else self.truth.find)(recording.uri)
         began = perf_counter()
         if self.channels == "per-speaker":
+            from diarize.activity import NetworkActivity
             from diarize.batch.multitrack import diarize_channels
 
             activity = self.diarizer.activity
-            assert callable(activity)
-            found = diarize_channels(recording, activity, self.diarizer.timeline, tell)
+            detector = activity if callable(activity) else NetworkActivity()
+            found = diarize_channels(recording, detector, self.diarizer.timeline, tell)
         else:
             found = self.diarizer.diarize(
                 recording,
@@ -289,12 +300,20 @@ class Work:
 
 
 def _named(activity: Any) -> Any:
-    """What says where there is speech: all that it depends on, a function's name, or regions."""
+    """What says where there is speech: all that it depends on, or regions; None: nobody knows.
+
+    A function of this package depends on its version only.
+    """
     import numpy as np
 
-    if activity is None or callable(activity):
-        return getattr(activity, "identity", None) or getattr(activity, "__name__", "")
-    return np.asarray(activity).tolist()
+    if activity is None:
+        return ""
+    if not callable(activity):
+        return np.asarray(activity).tolist()
+    own = str(getattr(activity, "__module__", "")).startswith("diarize.")
+    return (
+        getattr(activity, "identity", None) or (own and getattr(activity, "__name__", "")) or None
+    )
 
 
 def _said(turns: Turns, job: Job) -> dict[str, list[tuple[float, float, str]]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from multiprocessing.context import SpawnProcess
 
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Hook, Work
+from diarize.errors import InputError, one_line
 from diarize.signals import raised
 
 GRACE = 5.0  # seconds in which a process may clean up before it is killed
@@ -39,10 +41,20 @@ class _Worker:
 
 
 class Workers:
-    """Processes that work on jobs; each loads the model once and has one thread."""
+    """Processes that work on jobs; each loads the model once and has one thread.
+
+    Raises:
+        InputError: what they are to do cannot be sent to them.
+    """
 
     def __init__(self, work: Work, count: int) -> None:
         self._work = replace(work, diarizer=replace(work.diarizer))  # without the model in it
+        try:
+            pickle.dumps(self._work)
+        except (AttributeError, TypeError, pickle.PicklingError) as problem:  # of a lambda, a file
+            raise InputError(
+                f"what is to be done cannot be sent to other processes: {one_line(str(problem))}"
+            ) from problem
         self._count = count
         self._workers: list[_Worker] = []
 

@@ -59,7 +59,9 @@ def run(context: Context, given: RunOptions) -> None:
 
 def _check(given: RunOptions) -> None:
     """Refuse options that cannot be, or not together."""
-    require_one_of("channels", given.channels, ("mix", "separate", "per-speaker"))
+    from diarize.batch.jobs import CHANNELS
+
+    require_one_of("channels", given.channels, CHANNELS)
     voices = given.known or given.link_speakers or given.export_speakers or given.corrections
     if given.channels == "per-speaker" and voices:
         raise InputError("channels per-speaker: its speakers are its channels, and no voices")
@@ -259,10 +261,10 @@ def _refuse_replacing(
     file, page = targets.file, targets.page
     if file is not None and page is not None and os.path.realpath(file) == os.path.realpath(page):
         raise InputError(f"{page}: is where the result goes, too")
-    written = [path for path in (file, page) if path is not None]
+    written = [Path(path) for path in (file, page) if path is not None]
     if targets.folder is not None:
         endings = [FORMATS[name].suffix for name in targets.formats]
-        written += [targets.folder / f"{job.place}.{end}" for job in jobs for end in endings]
+        written += [Path(targets.folder, f"{job.place}.{end}") for job in jobs for end in endings]
     places = {os.path.realpath(path): path for path in written}
     for what, inputs in read.items():
         for one in map(os.path.realpath, inputs):

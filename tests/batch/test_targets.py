@@ -155,3 +155,28 @@ def test_clips_of_several_recordings_have_a_folder_each(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file: a file, but a folder is needed"):
         resolve("-", clips=tmp_path / "file")
+
+
+def test_what_is_made_by_hand_is_checked() -> None:
+    targets = Targets(folder="out", formats="json", clips="c", pages="p")
+    assert targets.home("sub/talk") == Path("out/sub")
+    assert (targets.clips_of("talk"), targets.page_of("a/b")) == (Path("c"), Path("p/a/b.html"))
+    assert (list(targets.formats), Targets(page="x.html").page_of("")) == (["json"], Path("x.html"))
+    for wrong, reason in (
+        ({"formats": ["mp3"]}, "format mp3: not one of rttm, json, "),
+        ({"formats": []}, "formats: at least one is needed"),
+        ({"file": "x", "folder": "y"}, "x: is one file, but results are for a folder as well"),
+        ({"file": "x", "formats": ["rttm", "csv"]}, "x: is one file, but results are for several"),
+    ):
+        with pytest.raises(InputError, match=f"^{reason}"):
+            Targets(**wrong)
+    assert Targets(file="x", formats="csv").write("talk", {}) == []
+
+
+@pytest.mark.parametrize("place", ["file", "page", "clips"])
+def test_a_place_for_one_recording_holds_no_more(place: str) -> None:
+    targets = Targets(**{place: "x"})
+    targets.require_space(False)
+    with pytest.raises(InputError, match=r"^x: is for one recording, but there are several$"):
+        targets.require_space(True)
+    Targets(folder="x", clips="c", pages="p", several=True).require_space(True)

@@ -126,3 +126,25 @@ def test_what_is_said_of_others_changes_nothing(work: Work, tmp_path: Path) -> N
     assert printed(A + B, "b.wav") != printed(A, "b.wav")
     channel = A.replace(" a ", " a_channel1 ", 1)
     assert printed(channel + B, "a.wav") != printed(B, "a.wav")
+
+
+def test_channels_are_one_of_those_that_are_known(work: Work) -> None:
+    with pytest.raises(InputError, match=r"^channels seperate: not one of mix, separate, per-sp"):
+        replace(work, channels="seperate")
+    regions = replace(work.diarizer, activity=np.zeros((0, 2)))
+    with pytest.raises(InputError, match=r"^channels per-speaker: what finds speech in each is"):
+        replace(work, diarizer=regions, channels="per-speaker")
+
+
+def test_channels_of_speakers_are_heard_by_the_network_unless_told(
+    work: Work, write_tone: Callable[..., Path]
+) -> None:
+    told = replace(work, diarizer=replace(work.diarizer, activity=None), channels="per-speaker")
+    done = told.perform(Job(str(write_tone("a.wav", channels=2))))
+    assert (done.problem, len(done.outputs)) == (None, 1)
+
+
+def test_what_a_function_does_is_not_known(work: Work) -> None:
+    assert work.finished_in is not None
+    by_hand = replace(work.diarizer, activity=lambda recording, hook=None: np.zeros((0, 2)))
+    assert replace(work, diarizer=by_hand).finished_in is None

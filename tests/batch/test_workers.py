@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from diarize.audio import open_recording
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Work
 from diarize.batch.workers import Workers
+from diarize.errors import InputError
 
 
 def test_each_input_is_worked_on_once_whoever_dies(
@@ -57,3 +59,9 @@ def test_only_files_can_be_sent(write_tone: Callable[..., Path]) -> None:
     assert sum(map(len, recording.blocks())) == 16_000
     with open(write_tone("b.wav"), "rb") as file, pytest.raises(TypeError, match="only files"):
         pickle.dumps(open_recording(file))
+
+
+def test_what_cannot_be_sent_is_refused(work: Work) -> None:
+    by_hand = replace(work.diarizer, activity=lambda recording, hook=None: None)
+    with pytest.raises(InputError, match=r"^what is to be done cannot be sent to other processes:"):
+        Workers(replace(work, diarizer=by_hand), 2)
