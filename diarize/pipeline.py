@@ -76,8 +76,9 @@ class Diarizer:
         timeline: how turns are made of windows.
         known_threshold: least probability, between 0 and 1, that a speaker is the known voice whose
             name he gets; None: that of the model.
-        cache: where detected speech and vectors are kept by the content of a recording, so that
-            another clustering of it takes its own time only; None: nowhere.
+        cache: a folder, or the `Cache` of one, where detected speech and vectors are kept by the
+            content of a recording, so that another clustering of it takes its own time only; None:
+            nowhere.
     """
 
     backend: str = "ckm"
@@ -95,7 +96,7 @@ class Diarizer:
     step: float | None = None
     timeline: TimelineOptions = field(default_factory=TimelineOptions)
     known_threshold: float | None = None
-    cache: Cache | None = None
+    cache: Cache | str | Path | None = None
     _loaded: dict[tuple[str, str], SpeakerEncoder] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -224,7 +225,8 @@ class Diarizer:
             notes.append("no speech found")
         if 0 < self._bounds[0] <= len(found.names):
             notes += duplicates_note(doubted)
-        notes += notes_on(recording, embedded.speech, self._activity, self.cache, embedded.counts)
+        kept = Cache.of(self.cache)
+        notes += notes_on(recording, embedded.speech, self._activity, kept, embedded.counts)
         if corrections is not None:
             notes += told.notes(corrections, annotation)
         if estimator.sampled_ is not None:
@@ -259,7 +261,8 @@ class Diarizer:
         from diarize.embedding.embedded import embed_heard
 
         recording = audio if isinstance(audio, Recording) else open_recording(audio)
-        heard = hear(recording, self._activity, self.counts, self.cache, hook)
+        kept = Cache.of(self.cache)
+        heard = hear(recording, self._activity, self.counts, kept, hook)
         look("activity", heard)
         embedded = embed_heard(
             recording,
@@ -269,7 +272,7 @@ class Diarizer:
             name=self.model,
             window=self.window,
             step=self.step,
-            cache=self.cache,
+            cache=kept,
             hook=hook,
         )
         look("embedding", embedded)

@@ -357,6 +357,8 @@ def test_a_cache_saves_the_front_end_and_changes_nothing(
         return "embedding" in steps
 
     assert embeds(kept, whole_file) and not embeds(kept, whole_file)
+    for same in (tmp_path, str(tmp_path)):
+        assert not embeds(replace(kept, cache=same), whole_file)
     other = replace(kept, backend="ac")
     assert turns_of(other(whole_file)) == turns_of(replace(plain, backend="ac")(whole_file))
     assert not embeds(other, whole_file)

@@ -176,7 +176,7 @@ def hear(name: str, key: str, job: Job) -> Done:
 def _portable(work: Work) -> Work:
     """The work as another machine can do it: without the model in it, and with full paths."""
     diarizer = work.diarizer
-    model, cache = diarizer.model, diarizer.cache
+    model, cache = diarizer.model, Cache.of(diarizer.cache)
     if Path(model).is_file():
         model = os.path.abspath(model)
     if cache is not None:

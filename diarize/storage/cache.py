@@ -32,7 +32,12 @@ class Cache:
         folder: made when something is put into it.
     """
 
-    folder: Path
+    folder: str | Path
+
+    @classmethod
+    def of(cls, given: Cache | str | Path | None) -> Cache | None:
+        """A cache as it is, or that of a folder; None: none."""
+        return given if given is None or isinstance(given, Cache) else cls(given)
 
     def get(self, key: str) -> dict[str, np.ndarray] | None:
         """The arrays of a key; None: there are none."""
@@ -68,11 +73,11 @@ class Cache:
 
     def size(self) -> tuple[int, int]:
         """How many files there are, and their bytes."""
-        sizes = [path.stat().st_size for path in self.folder.glob(f"??/*{_SUFFIX}")]
+        sizes = [path.stat().st_size for path in Path(self.folder).glob(f"??/*{_SUFFIX}")]
         return len(sizes), sum(sizes)
 
     def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}{_SUFFIX}"
+        return Path(self.folder, key[:2], f"{key}{_SUFFIX}")
 
 
 def version_of(distribution: str) -> str:

@@ -28,6 +28,15 @@ def test_an_array_is_made_once(tmp_path: Path) -> None:
     assert files == 2 and size == sum(path.stat().st_size for path in tmp_path.rglob("*.npz"))
 
 
+def test_a_folder_may_be_a_string(tmp_path: Path) -> None:
+    cache = Cache.of(str(tmp_path / "c"))
+    assert (
+        cache == Cache(str(tmp_path / "c")) and Cache.of(cache) is cache and Cache.of(None) is None
+    )
+    cache.kept(KEY, lambda: np.zeros(2))
+    assert cache.size()[0] == 1
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "pickle", "other"])
 def test_a_damaged_file_is_written_anew(tmp_path: Path, damage: str) -> None:
     cache = Cache(tmp_path)
