@@ -23,6 +23,7 @@ from diarize.errors import InputError
 SAMPLE_RATE = 16_000  # Hz, of all that follows
 RATES = (1_000, 384_000)  # Hz, of the recordings that are taken
 MAX_CHANNELS = 1024  # as libsndfile; more is an array the wrong way round
+CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
 _MARGIN = 1  # seconds read around a part: the resampler's filter reaches 0.2 s at 1 kHz
 
 Source = str | os.PathLike[str] | BinaryFile | tuple[np.ndarray, float]
@@ -117,8 +118,14 @@ class Recording:
         return hashlib.sha256(part.encode()).hexdigest()
 
     def by_channel(self) -> list[Recording]:
-        """Give each channel as a recording of its own; what was spooled is shared."""
-        return [replace(self, channel=channel) for channel in range(self.n_channels)]
+        """Give each channel as a recording of its own; what was spooled is shared.
+
+        Their uris are this one's with `_channel1`, `_channel2`, ... behind it.
+        """
+        return [
+            replace(self, channel=channel, uri=f"{self.uri}{CHANNEL}{channel + 1}")
+            for channel in range(self.n_channels)
+        ]
 
     def _pieces(self) -> Iterator[np.ndarray]:
         """The part's samples at 16 kHz, in pieces that depend on the file only."""

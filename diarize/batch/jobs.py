@@ -6,10 +6,11 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from diarize.audio.recording import CHANNEL
 from diarize.audio.suffixes import recordings_in
 from diarize.errors import InputError
 
@@ -23,8 +24,6 @@ LISTS = (".txt", ".lst", ".list")
 CHANNELS = ("mix", "separate", "per-speaker")
 """What the channels of a recording are: mixed, a recording each, the microphone of one speaker."""
 
-_CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
-
 
 def name_of(source: str) -> str:
     """How the results of an input are called: its stem with white space as "_"."""
@@ -33,7 +32,7 @@ def name_of(source: str) -> str:
 
 def channel_of(name: str) -> str:
     """Name of the recording of which a recording of that name is a channel; "" if it is none."""
-    return name.rpartition(_CHANNEL)[0]
+    return name.rpartition(CHANNEL)[0]
 
 
 def open_recordings(
@@ -47,11 +46,7 @@ def open_recordings(
     from diarize.audio import open_recording
 
     recording = open_recording(source, start=start, end=end)
-    if channels != "separate":
-        yield recording
-        return
-    for number, channel in enumerate(recording.by_channel(), start=1):
-        yield replace(channel, uri=f"{recording.uri}{_CHANNEL}{number}")
+    yield from recording.by_channel() if channels == "separate" else [recording]
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,14 @@ def test_channels_are_mixed_or_told_apart() -> None:
             open_recording(source, channel=channel)
 
 
+def test_each_channel_has_a_name(write_tone: Callable[..., Path]) -> None:
+    channels = open_recording(write_tone("talk.wav", channels=2)).by_channel()
+    assert [(one.uri, one.channel) for one in channels] == [
+        ("talk_channel1", 0),
+        ("talk_channel2", 1),
+    ]
+
+
 def test_seven_channels_in_a_file(write_tone: Callable[..., Path]) -> None:
     path = write_tone(channels=7)
     assert open_recording(path).n_channels == 7
