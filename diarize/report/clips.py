@@ -21,7 +21,7 @@ from diarize.storage.files import atomic_output, file_name
 _FULL_SCALE = 1 << 15  # of 16 bits: a recording that has no more is given back bit by bit
 
 
-def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> list[Path]:
+def cut_clips(recording: Recording, annotation: Annotation, folder: str | Path) -> list[Path]:
     """Write each turn as a wav of 16 bits, at the recording's own rate and with its channels.
 
     A file is called by speaker, start and end, ``SPEAKER_00_0012.340-0015.120.wav``; it holds all
@@ -37,6 +37,7 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: Path) -> lis
     turns = written_turns(annotation)
     if not turns:
         return []
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     rate = recording.sample_rate
     names = _names(turns)

@@ -33,7 +33,7 @@ _SCRIPTS = (
 
 
 def write_page(
-    path: Path,
+    path: str | Path,
     recording: Recording,
     annotation: Annotation,
     *,

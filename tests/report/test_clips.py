@@ -69,6 +69,11 @@ def test_names_stay_in_the_folder_and_apart(
     assert names == ["_._.._x", "a_b", "a_b_", "A_B__", "_", "n" * 150]
 
 
+def test_the_folder_may_be_a_string(noise: Path, tmp_path: Path) -> None:
+    (path,) = cut_clips(open_recording(noise), annotation((0.5, 1.0, "a")), str(tmp_path))
+    assert path.parent == tmp_path
+
+
 def test_nothing_said_makes_no_folder(write_tone: Callable[..., Path], tmp_path: Path) -> None:
     assert cut_clips(open_recording(write_tone()), annotation(), tmp_path / "clips") == []
     assert not (tmp_path / "clips").exists()

@@ -66,6 +66,11 @@ def page(talk: Path, tmp_path: Path) -> Elements:
     return Elements(path.read_text(encoding="utf-8"))
 
 
+def test_the_path_may_be_a_string(talk: Path, tmp_path: Path) -> None:
+    write_page(str(tmp_path / "x.html"), open_recording(talk, end=1.0), annotation("a"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.html"]
+
+
 def data_of(page: Elements) -> dict[str, Any]:
     ((_, text),) = [part for part in page.of("script") if part[0].get("id") == "data"]
     return json.loads(text)
