@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from pyannote.core import Annotation
 
-from diarize.formats.turns import Turn
+from diarize.formats.turns import Turn, written_turns
 from diarize.transcripts.holders import holders
 
 
@@ -78,12 +79,14 @@ class Transcript:
             yield from passage.by_speaker()
 
 
-def label(transcript: Transcript, turns: Sequence[Turn]) -> Transcript:
-    """Put speakers onto a transcript.
+def label(transcript: Transcript, turns: Annotation | Sequence[Turn]) -> Transcript:
+    """Put speakers onto a transcript: those of an annotation, or of turns as files have them.
 
     A word is said by whoever holds most of it, and so is a passage; where nobody speaks, by the
     nearest turn. Others who are heard meanwhile come behind. Without turns nobody is named.
     """
+    if isinstance(turns, Annotation):
+        turns = written_turns(turns)
     passages = transcript.passages
     words = [word for passage in passages for word in passage.words]
     times = [(p.start, p.end) for p in passages] + [(w.start, w.end) for w in words]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from pyannote.core import Annotation
+
 from diarize.errors import InputError
 from diarize.formats.lines import Source, read_text, stem_of
 from diarize.formats.turns import Turn
@@ -117,7 +119,7 @@ def transcript_format(path: str | os.PathLike[str]) -> str:
 
 
 def label_transcripts(
-    transcripts: Sequence[Transcript], turns: Mapping[str, Sequence[Turn]]
+    transcripts: Sequence[Transcript], turns: Mapping[str, Annotation | Sequence[Turn]]
 ) -> list[Transcript]:
     """Put speakers onto transcripts, by the turns of their recordings.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from diarize.formats.turns import Turn
+from diarize.formats.turns import Turn, annotated
 from diarize.transcripts.passages import Passage, Transcript, Word, joined, label
+from diarize.transcripts.table import label_transcripts
 
 TURNS = [Turn(0.0, 2.0, "ann"), Turn(2.0, 5.0, "ben")]
 
@@ -22,6 +23,12 @@ def test_words_and_passages_get_speakers() -> None:
     assert first.speakers == ("ann", "ben")
     assert second.speakers == ("ben",)
     assert [passage.speakers for passage in label(said(), []).passages] == [(), ()]
+
+
+def test_an_annotation_is_taken_as_turns_are() -> None:
+    found, _ = annotated(TURNS, "talk")
+    assert label(said(), found) == label(said(), TURNS)
+    assert label_transcripts([said()], {"talk": found}) == [label(said(), TURNS)]
 
 
 def test_a_passage_is_divided_where_the_speaker_changes() -> None:
