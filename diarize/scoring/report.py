@@ -61,22 +61,22 @@ class Report:
 
 
 def score_files(
-    references: Mapping[str, Annotation],
-    hypotheses: Mapping[str, Annotation],
+    references: Mapping[str, Annotation] | Annotation,
+    hypotheses: Mapping[str, Annotation] | Annotation,
     *,
-    uem: Mapping[str, Timeline] | None = None,
+    uem: Mapping[str, Timeline] | Timeline | None = None,
     collar: float = 0.0,
     skip_overlap: bool = False,
 ) -> Report:
-    """Score hypotheses against references of the same uri.
+    """Score hypotheses against references of the same uri; an annotation is one recording.
 
     A missing hypothesis counts as empty; a hypothesis without reference is left out. One reference
-    and one hypothesis are of one recording, whatever their names are. With `uem`
-    only its regions are evaluated, and recordings that it does not list are left out; without it
-    all time is. `collar` (seconds on each side of every boundary of a reference turn) and
-    `skip_overlap` (of the reference) restrict DER and its parts only. Totals: DER and its parts by
-    time, JER over all reference speakers, CRI over all pairs of frames of one recording, the count
-    error over recordings.
+    and one hypothesis are of one recording, whatever their names are. With `uem` only its regions
+    are evaluated, and recordings that it does not list are left out (a timeline is that of each);
+    without it all time is. `collar` (seconds on each side of every boundary of a reference turn)
+    and `skip_overlap` (of the reference) restrict DER and its parts only. Totals: DER and its parts
+    by time, JER over all reference speakers, CRI over all pairs of frames of one recording, the
+    count error over recordings.
 
     Raises:
         InputError: the collar is negative, there is no recording to score, or all hypotheses are
@@ -84,6 +84,9 @@ def score_files(
     """
     if not 0 <= collar <= LONGEST_COLLAR:
         raise InputError(f"the collar must be zero or more seconds, not {collar}")
+    references, hypotheses = _by_uri(references), _by_uri(hypotheses)
+    if isinstance(uem, Timeline):
+        uem = dict.fromkeys(references, uem)
     scored = [uri for uri in references if uem is None or uri in uem]
     if not scored:
         where = "the UEM lists no recording of the reference" if references else "no reference"
@@ -122,6 +125,11 @@ def paired(
         return hypotheses, ()
     (uri,), ((other, turns),) = references, hypotheses.items()
     return {uri: turns}, (f"one recording on either side: {other} is {taken} as {uri}",)
+
+
+def _by_uri(turns: Mapping[str, Annotation] | Annotation) -> Mapping[str, Annotation]:
+    """The turns of recordings by their names; one that has none is called "audio"."""
+    return {turns.uri or "audio": turns} if isinstance(turns, Annotation) else turns
 
 
 def _listed(uris: Collection[str]) -> str:

@@ -51,6 +51,17 @@ def test_perfect_under_other_names() -> None:
     assert scores.reference_seconds == 22.0  # 10 + 12: overlap counts for each speaker
 
 
+def test_a_single_annotation_is_one_recording() -> None:
+    truth, found = annotation([("A", 0.0, 10.0)], 1), annotation([("x", 0.0, 8.0)], 1)
+    report = score_files(truth, found)
+    assert report.total.der == pytest.approx(0.2)
+    assert report == score_files({truth.uri or "audio": truth}, {found.uri or "audio": found})
+    part = Timeline([Segment(0, 8)])
+    assert score_files(truth, {"other": found}, uem=part).total.der == 0.0
+    truth.uri = "talk"
+    assert list(score_files(truth, found).files) == ["talk"]
+
+
 def test_each_kind_of_error() -> None:
     # reference   A 0-10, B 10-20                 20 s of speaker time
     # hypothesis  x 0-8, y 12-22
