@@ -8,20 +8,19 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pyannote.core import Annotation, Segment, Timeline
 from sklearn.exceptions import ConvergenceWarning
 
 from diarize import clustering
 from diarize.errors import InputError
 from diarize.progress import Hook
-from diarize.scoring import score_files
+from diarize.scoring import Scores, score_files
 from diarize.timeline.trellis import TimelineOptions
 from diarize.tuning.presets import TIMELINE
 from diarize.tuning.search import Params, Space, Tuning, search
 from diarize.tuning.trials import declared_space
 
 if TYPE_CHECKING:
-    from pyannote.core import Annotation
-
     from diarize.audio import Recording
     from diarize.embedding.embedded import Embedded
     from diarize.pipeline import Diarizer
@@ -41,7 +40,9 @@ _SETTLED = {
 
 @dataclass(frozen=True)
 class Conversation:
-    """A recording whose turns are known.
+    """A recording, or a part of one, whose turns are known.
+
+    Turns outside of the part do not count.
 
     Raises:
         InputError: nobody speaks in it, so that it has no error rate.
@@ -53,6 +54,14 @@ class Conversation:
     def __post_init__(self) -> None:
         if not self.reference:
             raise InputError(f"{self.recording.label}: the true turns have no speech in them")
+        if not self.scores(self.reference).reference_seconds:
+            raise InputError(f"{self.recording.label}: no true turn lies in what is read of it")
+
+    def scores(self, found: Annotation) -> Scores:
+        """The scores of turns that were found, within what is read of the recording."""
+        begin = self.recording.start
+        part = Timeline([Segment(begin, begin + self.recording.duration)])
+        return score_files(self.reference, found, uem=part).total
 
 
 def tune_recordings(
@@ -68,7 +77,7 @@ def tune_recordings(
 
     A recording is embedded once, and clustered for each combination, since what is said of the
     timeline decides on who stays a speaker. The rate is that of all recordings together, as
-    `diarize score` gives it.
+    `diarize score` gives it, within what is read of each.
 
     Args:
         diarizer: what is not tuned: backend, bounds on speakers, model, seed of the fits.
@@ -104,14 +113,13 @@ def tune_recordings(
             with warnings.catch_warnings():  # in a search the score says all
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 _, found, _ = other.cluster(vectors, one.reference)
-            rate = score_files({"": one.reference}, {"": found.annotation(vectors.uri)}).total.der
+            rate = one.scores(found.annotation(vectors.uri)).der
             assert rate is not None  # a reference with speech has one
             rates.append(rate)
             step()
         return rates
 
-    spoken = [score_files({"": one.reference}, {"": one.reference}) for one in conversations]
-    weights = [report.total.reference_seconds for report in spoken]
+    weights = [one.scores(one.reference).reference_seconds for one in conversations]
     return search(
         diarizer.backend, "der", space, evaluate, weights, budget=budget, seed=seed, hook=hook
     )

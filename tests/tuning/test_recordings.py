@@ -83,6 +83,15 @@ def test_each_recording_is_embedded_once(
     assert calls == {"embed": 2, "cluster": 2 * 8}
 
 
+def test_turns_outside_of_the_part_do_not_count(
+    diarizer: Diarizer, conversations: list[Conversation]
+) -> None:
+    inside = Conversation(conversations[0].recording, conversations[0].reference.copy())
+    expected = tune_recordings(diarizer, [inside], space=SPACE).table
+    inside.reference[Segment(4, 40)] = "a"
+    assert tune_recordings(diarizer, [inside], space=SPACE).table == expected
+
+
 def test_declared_candidates_are_the_space(diarizer: Diarizer) -> None:
     space = recordings_space(diarizer)
     assert space.keys() == {"threshold", *TIMELINE_SPACE}  # numbers are not for all
@@ -130,3 +139,7 @@ def test_recordings_that_cannot_be_used(diarizer: Diarizer, talk: Path) -> None:
         tune_recordings(diarizer, [])
     with pytest.raises(InputError, match=r"talk.wav: the true turns have no speech"):
         Conversation(open_recording(talk), Annotation())
+    later = Annotation()
+    later[Segment(5, 6)] = "a"
+    with pytest.raises(InputError, match=r"talk.wav: no true turn lies in what is read of it$"):
+        Conversation(open_recording(talk, end=4), later)
