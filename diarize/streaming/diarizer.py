@@ -71,7 +71,6 @@ class StreamingDiarizer:
     Attributes:
         uri: name of the stream.
         options: those that a result is written with.
-        said: what was said live: begin, end and speakers, stretches that went on joined.
 
     Raises:
         InputError: options that cannot be used, a latency that cannot be promised.
@@ -170,6 +169,11 @@ class StreamingDiarizer:
     def decided(self) -> float:
         """Seconds up to which it has been said who speaks."""
         return self._decoder.until
+
+    @property
+    def said(self) -> list[tuple[float, float, tuple[str, ...]]]:
+        """What was said live: begin, end and speakers, stretches that went on joined."""
+        return self.live_turns.turns
 
     @property
     def settled(self) -> list[Turn]:

@@ -84,6 +84,15 @@ def test_a_stream_that_nobody_holds_leaves_no_file(
         gc.enable()
 
 
+def test_what_was_said_can_be_asked(begun: np.ndarray) -> None:
+    diarizer = StreamingDiarizer(RATE)
+    assert diarizer.said == []
+    turns = feed(diarizer, begun[: 4 * RATE], [RATE])
+    (begin, end, speakers), *more = diarizer.said
+    assert (begin, speakers, more) == (turns[0].start, turns[0].speakers, [])
+    assert end == turns[-1].end and len(turns) > 1
+
+
 def test_turns_follow_each_other(whole: tuple[list[Turn], str]) -> None:
     turns, _ = whole
     assert turns
