@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Num
@@ -14,6 +14,7 @@ from diarize.errors import InputError
 
 CHUNK_VALUES = 1 << 17  # samples of all channels that are decoded at a time: memory, not seconds
 MAX_MISSING = 0.5  # seconds by which headers may be wrong; encoders' delays are below 0.1
+LARGEST = 1e12  # sample; powers of larger ones may overflow
 
 
 class Damaged(InputError):
@@ -81,6 +82,54 @@ class ArrayDecoder:
     def sha256(self) -> str:
         kind = f"{self._samples.dtype.str} {self._samples.shape} {self.sample_rate}".encode()
         return hashlib.sha256(kind + self._samples.tobytes()).hexdigest()
+
+
+def as_array(samples: Any, shapes: Mapping[int, str], of: str = "") -> Num[np.ndarray, "..."]:
+    """Samples that a caller hands in: an array, a tensor on any device, or nested lists.
+
+    Args:
+        samples: floats, or integers of 8, 16 or 32 bits.
+        shapes: of each number of axes that they may have, what these are.
+        of: is said before the reason.
+
+    Raises:
+        InputError: no numbers, another shape, or integers that do not tell their full scale.
+    """
+    if hasattr(samples, "detach"):  # a tensor
+        samples = samples.detach().cpu()
+        samples = samples.float() if samples.is_floating_point() else samples
+    shape = " or ".join(shapes.values())
+    try:
+        values = np.asarray(samples)
+    except ValueError as error:  # lists of several lengths
+        raise InputError(f"{of}samples are real numbers of shape {shape}") from error
+    if values.dtype.kind not in "iuf" or values.ndim not in shapes:
+        raise InputError(
+            f"{of}samples are real numbers of shape {shape}, not "
+            f"{values.dtype} of shape {values.shape}"
+        )
+    if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # a sum of channels, say
+        raise InputError(
+            f"{of}samples of {values.dtype} do not tell their full scale: give 8, 16 or 32 "
+            "bits, or floats between -1 and 1"
+        )
+    return values
+
+
+def require_usable(
+    samples: Float32[np.ndarray, "n *channels"], first: int, rate: int, of: str = ""
+) -> None:
+    """Refuse samples that are not finite or beyond `LARGEST`; `first` is the number of the first.
+
+    Raises:
+        InputError: names the time of the first such sample; `of` is said before the reason.
+    """
+    usable = np.abs(samples) <= LARGEST
+    if not usable.all():
+        row = int(np.argmin(usable.reshape(len(samples), -1).all(axis=1)))
+        finite = np.isfinite(samples[row]).all()
+        what = f"too large, beyond {LARGEST:g}" if finite else "not a finite number"
+        raise InputError(f"{of}the sample at {(first + row) / rate:.3f} s is {what}")
 
 
 def as_floats(samples: np.ndarray) -> np.ndarray:

@@ -188,11 +188,13 @@ def _from_file(file: Any) -> Input:
     if isinstance(file, io.TextIOBase):
         raise InputError(f"{label}: is open as text; open it in binary mode")
     try:
-        if file.seekable():
-            return Input(label, uri, None, file)
+        seekable = file.seekable()
+        nothing = file.read(0) if seekable else b""
     except (AttributeError, OSError, ValueError):
-        pass  # what it cannot tell, the copy will
-    return _spooled(file, label, uri)
+        seekable, nothing = False, b""  # what it cannot tell, the copy will
+    if not isinstance(nothing, bytes | bytearray | None):
+        raise InputError(f"{label}: reads {type(nothing).__name__}, not bytes: give its file")
+    return Input(label, uri, None, file) if seekable else _spooled(file, label, uri)
 
 
 def _spooled(file: Any, label: str, uri: str) -> Input:
@@ -203,6 +205,9 @@ def _spooled(file: Any, label: str, uri: str) -> Input:
     except TypeError:
         spool.close()
         raise InputError(f"{label}: is open as text; open it in binary mode") from None
+    except ValueError as error:  # the caller has closed it
+        spool.close()
+        raise InputError(f"{label}: cannot be read: {error}") from error
     except BaseException:
         spool.close()
         raise

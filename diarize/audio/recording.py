@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio.clipping import unclipped
-from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder
+from diarize.audio.decoders import ArrayDecoder, Damaged, Decoder, as_array, require_usable
 from diarize.audio.inputs import BinaryFile, make_input
 from diarize.audio.offset import without_offset
 from diarize.audio.opening import open_decoder
@@ -26,7 +27,7 @@ MAX_CHANNELS = 1024  # as libsndfile; more is an array the wrong way round
 CHANNEL = "_channel"  # between the name of a recording and the number of a channel of it, from 1
 _MARGIN = 1  # seconds read around a part: the resampler's filter reaches 0.2 s at 1 kHz
 
-Source = str | os.PathLike[str] | BinaryFile | tuple[np.ndarray, float]
+Source = str | os.PathLike[str] | BinaryFile | tuple[Any, float] | Mapping[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,10 +157,7 @@ class Recording:
         position = first
         for chunk in self._undamaged(first):
             frames = chunk[: None if stop is None else stop - position, channels]
-            finite = np.isfinite(frames).all(axis=1)
-            if not finite.all():
-                time = (position + int(np.argmin(finite))) / self.sample_rate
-                raise InputError(f"{self.label}: the sample at {time:.3f} s is not a finite number")
+            require_usable(frames, position, self.sample_rate, f"{self.label}: ")
             yield np.ascontiguousarray(frames)
             position += len(frames)
             if stop is not None and position >= stop:
@@ -194,8 +192,9 @@ def open_recording(
 
     Args:
         source: a path; "-" for a file on standard input; a binary file object, read from its
-            beginning; or `(samples, sample_rate)` with samples of shape `(n,)` or `(n, channels)`,
-            floats or integers (scaled by their full scale).
+            beginning; `(samples, sample_rate)` with samples of shape `(n,)` or `(n, channels)`,
+            an array or tensor of floats, or of integers (scaled by their full scale); or pyannote's
+            `{"waveform": samples, "sample_rate": rate}` with samples of shape `(channels, n)`.
         channel: read only this channel, from 0; None: mix all channels to their mean.
         start: seconds into the file; None: its beginning. Times stay those of the file.
         end: seconds into the file; None, or behind its end: its end.
@@ -204,9 +203,9 @@ def open_recording(
         InputError: not a recording that can be read (missing, a folder, empty, in no known format,
             no samples, cut off), no such channel, no such part.
     """
-    if isinstance(source, tuple):
+    if isinstance(source, tuple | Mapping):
         uri = label = "audio"
-        decoder: Decoder = _from_array(*source)
+        decoder: Decoder = _from_array(source)
     else:
         made = make_input(source)
         uri, label = made.uri, made.label
@@ -218,10 +217,8 @@ def open_recording(
         )
     if decoder.n_frames <= 0:
         raise InputError(f"{label}: holds no samples")
-    if channel is not None and not 0 <= channel < decoder.n_channels:
-        raise InputError(
-            f"{label}: has {decoder.n_channels} channel(s), counted from 0; there is no {channel}"
-        )
+    _require_channel(label, channel, decoder.n_channels)
+    require_part(start, end, f"{label}: ")
     total = decoder.n_frames / decoder.sample_rate
     first, last = _part(label, start, end, total)
     damage = decoder.damage
@@ -241,9 +238,11 @@ def open_recording(
     )
 
 
-def require_part(start: float | None, end: float | None, of: str = "") -> None:
+def require_part(start: Any, end: Any, of: str = "") -> None:
     """Refuse times that no recording has between them; `of` is said before the reason."""
     for name, value in (("start", start), ("end", end)):
+        if value is not None and not isinstance(value, Real):
+            raise InputError(f"{of}{name} is a number of seconds, not {value!r}")
         if value is not None and (math.isnan(value) or value < 0):
             raise InputError(f"{of}{name} is {value} s; it must not be negative")
     begin = start or 0.0
@@ -251,11 +250,33 @@ def require_part(start: float | None, end: float | None, of: str = "") -> None:
         raise InputError(f"{of}the part ends at {end:g} s, but starts at {begin:g} s")
 
 
+def whole_rate(rate: Any, of: str = "") -> int:
+    """A rate in Hz as an integer.
+
+    Raises:
+        InputError: it is no whole number; `of` is said before the reason.
+    """
+    try:
+        hertz = float(rate)
+    except (TypeError, ValueError, OverflowError):
+        hertz = math.nan
+    if not hertz.is_integer():
+        raise InputError(f"{of}the sample rate is a whole number of Hz, not {rate}")
+    return int(hertz)
+
+
+def _require_channel(label: str, channel: Any, n_channels: int) -> None:
+    number = channel is None or isinstance(channel, int | np.integer)
+    if not number or not 0 <= (channel or 0) < n_channels:
+        raise InputError(
+            f"{label}: has {n_channels} channel(s), counted from 0; there is no {channel!r}"
+        )
+
+
 def _part(
     label: str, start: float | None, end: float | None, total: float
 ) -> tuple[int, int | None]:
     """The samples at 16 kHz that lie between two times."""
-    require_part(start, end, f"{label}: ")
     begin = start or 0.0
     if begin >= total:
         raise InputError(f"{label}: start is {begin:g} s, but the recording ends at {total:.3f} s")
@@ -265,27 +286,30 @@ def _part(
     return first, max(first + 1, round(end * SAMPLE_RATE))
 
 
-def _from_array(samples: Any, sample_rate: Any) -> ArrayDecoder:
-    values = np.asarray(samples)
-    if values.dtype.kind not in "iuf" or values.ndim not in (1, 2):
-        raise InputError(
-            "audio: samples are real numbers of shape (n,) or (n, channels), not "
-            f"{values.dtype} of shape {values.shape}"
-        )
-    if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # a sum of channels, say
-        raise InputError(
-            f"audio: samples of {values.dtype} do not tell their full scale: give 8, 16 or 32 "
-            "bits, or floats between -1 and 1"
-        )
+def _from_array(source: Any) -> ArrayDecoder:
+    if isinstance(source, Mapping):
+        needed = "waveform", "sample_rate"
+        if not all(key in source for key in needed):
+            raise InputError(f"audio: a mapping holds {' and '.join(needed)}")
+        samples, rate = (source[key] for key in needed)
+        shapes = {2: "(channels, n)"}
+    else:
+        if len(source) != 2:
+            raise InputError(
+                f"audio: a recording is (samples, sample_rate), not {len(source)} values"
+            )
+        samples, rate = source
+        shapes = {1: "(n,)", 2: "(n, channels)"}
+    values = as_array(samples, shapes, "audio: ")
+    values = values.T if isinstance(source, Mapping) else values
     values = values[:, None] if values.ndim == 1 else values
-    if not 1 <= values.shape[1] <= MAX_CHANNELS:
+    n, n_channels = values.shape
+    if not 1 <= n_channels <= MAX_CHANNELS or 0 < n < n_channels:
         raise InputError(
-            f"audio: {values.shape[1]} channels; samples have the shape (n,) or (n, channels)"
+            f"audio: {n} samples of {n_channels} channels; samples have the shape "
+            f"{' or '.join(shapes.values())}"
         )
-    rate = float(sample_rate)
-    if not rate.is_integer():
-        raise InputError(f"audio: the sample rate is a whole number of Hz, not {sample_rate}")
-    return ArrayDecoder(values, int(rate))
+    return ArrayDecoder(values, whole_rate(rate, "audio: "))
 
 
 def make_resampler(rate: int) -> Any:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import soundfile
 
 from diarize.audio import open_recording
 from diarize.errors import InputError
@@ -109,6 +110,21 @@ def test_named_pipes_are_spooled(write_tone: Callable[..., Path], tmp_path: Path
     writer.start()
     assert np.array_equal(read(pipe), read(path))
     writer.join()
+
+
+def test_file_objects_that_give_no_bytes_are_refused(write_tone: Callable[..., Path]) -> None:
+    path = write_tone()
+    closed, buffer = path.open("rb"), io.BytesIO(path.read_bytes())
+    closed.close()
+    buffer.close()
+    with soundfile.SoundFile(path) as decoded:
+        for file, reason in (
+            (closed, f"{path}: cannot be read: .*closed file"),
+            (buffer, "audio: cannot be read: .*closed file"),
+            (decoded, f"{path}: reads ndarray, not bytes"),
+        ):
+            with pytest.raises(InputError, match=f"^{reason}"):
+                open_recording(file)
 
 
 def test_file_objects(write_tone: Callable[..., Path]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -148,6 +150,44 @@ def test_arrays_that_are_no_recordings_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=reason):
             open_recording((samples, rate))  # type: ignore[arg-type]
+
+
+def test_what_is_no_recording_is_refused_whatever_its_type() -> None:
+    samples = np.zeros(100)
+    opened = inspect.unwrap(open_recording)  # types are checked in tests alone
+    for source, options, reason in (
+        ((samples, None), {}, "whole number of Hz, not None"),
+        ((samples, np.array([1, 2])), {}, "whole number of Hz"),
+        ((samples, 16_000, 1), {}, "not 3 values"),
+        (([[0.0], [0.0, 0.0]], 16_000), {}, "real numbers of shape"),
+        ({"audio": "a.wav"}, {}, "holds waveform and sample_rate"),
+        ((samples, 16_000), {"channel": "0"}, "there is no '0'"),
+        ((samples, 16_000), {"start": "0"}, "start is a number of seconds, not '0'"),
+        ((np.zeros((2, 1000)), 16_000), {}, r"2 samples of 1000 channels.*\(n, channels\)"),
+    ):
+        with pytest.raises(InputError, match=f"^audio: .*{reason}"):
+            opened(source, **options)
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "int16"])
+def test_tensors_and_what_pyannote_takes(kind: str) -> None:
+    tensor = (torch.arange(300).reshape(2, 150) / 512 - 0.25).mul(32 if kind == "int16" else 1)
+    tensor = tensor.to(getattr(torch, kind)).requires_grad_(kind != "int16")
+    samples = tensor.detach().float().numpy() / (2**15 if kind == "int16" else 1)
+    for source in (
+        (tensor.T, SAMPLE_RATE),
+        {"waveform": tensor, "sample_rate": SAMPLE_RATE},
+        {"waveform": samples, "sample_rate": SAMPLE_RATE},
+    ):
+        np.testing.assert_allclose(read(source), samples.mean(axis=0), atol=1e-7)
+
+
+def test_samples_whose_powers_overflow_are_refused() -> None:
+    samples = np.full((100, 2), 1e6)
+    assert read((samples, SAMPLE_RATE)).max() == 1e6
+    samples[80, 1] = -1e17
+    with pytest.raises(InputError, match=r"^audio: the sample at 0\.005 s is too large"):
+        read((samples, SAMPLE_RATE))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
