@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from diarize.audio import SAMPLE_RATE
-from diarize.audio.decoders import as_floats
-from diarize.audio.recording import RATES, make_resampler
+from diarize.audio.decoders import as_array, as_floats, require_usable
+from diarize.audio.recording import RATES, make_resampler, whole_rate
 from diarize.errors import InputError
 
 AT_ONCE = 1 << 18  # samples that are resampled at a time: memory does not depend on the block
@@ -27,11 +27,11 @@ class Intake:
     """
 
     def __init__(self, rate: float) -> None:
-        if not (RATES[0] <= rate <= RATES[1] and float(rate).is_integer()):
+        self.rate = whole_rate(rate)
+        if not RATES[0] <= self.rate <= RATES[1]:
             raise InputError(
-                f"the rate is a whole number of Hz from {RATES[0]} to {RATES[1]}, not {rate}"
+                f"the sample rate lies between {RATES[0]} and {RATES[1]} Hz, not at {rate}"
             )
-        self.rate = int(rate)
         self.received = 0  # samples at the stream's rate
         self._resampler = make_resampler(self.rate)
         self._held = np.zeros(0, np.float32)
@@ -45,18 +45,10 @@ class Intake:
         """Take in samples of shape (n,), floats or integers (scaled by their full scale).
 
         Raises:
-            InputError: another shape, or a sample that is no finite number; nothing is taken then.
+            InputError: samples that cannot be used; nothing is taken then.
         """
-        values = np.asarray(samples)
-        if values.dtype.kind not in "iuf" or values.ndim != 1:
-            raise InputError(
-                f"samples are numbers of shape (n,), not {values.dtype} of shape {values.shape}"
-            )
-        values = np.ascontiguousarray(as_floats(values))
-        finite = np.isfinite(values)
-        if not finite.all():
-            time = (self.received + int(np.argmin(finite))) / self.rate
-            raise InputError(f"the sample at {time:.3f} s is not a finite number")
+        values = np.ascontiguousarray(as_floats(as_array(samples, {1: "(n,)"})))
+        require_usable(values, self.received, self.rate)
         self.received += len(values)
         pieces = [self._held]
         for begin in range(0, len(values), AT_ONCE):

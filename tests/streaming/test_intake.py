@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,11 +61,14 @@ def test_integers_have_a_full_scale_of_one() -> None:
     [
         (np.zeros((4, 2), np.float32), "shape"),
         (np.array(["a"]), "numbers"),
+        (np.zeros(4, np.int64), "int64 do not tell their full scale"),
+        ([0, 1], "int64 do not tell their full scale"),
+        (np.array([0.0, 1e17]), "0.625 s is too large"),
         (np.array([0.0, np.nan]), "0.625 s is not a finite"),
         (np.array([0.0, np.inf], np.float32), "0.625 s is not a finite"),
     ],
 )
-def test_unusable_samples(samples: np.ndarray, reason: str) -> None:
+def test_unusable_samples(samples: Any, reason: str) -> None:
     intake = Intake(16_000)
     intake.push(np.zeros(9999, np.float32))
     with pytest.raises(InputError, match=reason):
