@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -30,6 +31,27 @@ def require_one_of(what: str, value: object, known: Collection[str]) -> None:
     """
     if value not in known:
         raise InputError(f"{what} {value}: not one of {', '.join(known)}")
+
+
+def require_kind(what: str, value: object, kind: Any, words: str) -> None:
+    """Refuse a value that is no object of a class; `words` say what it should be.
+
+    Raises:
+        InputError: names what it is, and its class.
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"{what} is {words}, not {type(value).__name__}")
+
+
+@contextmanager
+def as_input() -> Iterator[None]:
+    """Raise as an InputError what a clustering, which knows of none, says of its options."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as problem:
+        raise InputError(str(problem)) from problem
 
 
 def extra(module: str, why: str, name: str) -> Any:

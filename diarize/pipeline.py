@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ from diarize import clustering
 from diarize.activity.counts import Activity
 from diarize.activity.hearing import hear
 from diarize.activity.notes import notes_on
+from diarize.activity.regions import disjoint_regions
 from diarize.audio import Recording, open_recording
 from diarize.audio.recording import Source
 from diarize.corrections import Corrections
 from diarize.corrections.decoding import decode_corrected
 from diarize.corrections.links import relink
-from diarize.errors import InputError
+from diarize.errors import InputError, as_input, require_kind
 from diarize.progress import Hook
 from diarize.sets import SpeakerSets
 from diarize.storage.cache import Cache
@@ -48,6 +50,8 @@ NOTHING_TOLD = Corrections()
 
 WINDOWS = (0.5, 5.0)  # seconds; a shorter one holds no voice, a longer one several turns
 STEPS = (0.05, 2.0)  # seconds
+
+NUMBER = int | float | np.integer | np.floating
 
 
 def unseen(stage: str, made: Any) -> None:
@@ -118,7 +122,8 @@ class Diarizer:
     @property
     def needs_reference(self) -> bool:
         """Whether the backend has to be told the true turns."""
-        return bool(clustering.make(self.backend).needs_truth)
+        with as_input():
+            return bool(clustering.make(self.backend).needs_truth)
 
     @property
     def model_sha256(self) -> str:
@@ -153,16 +158,32 @@ class Diarizer:
         """Check all options and load the model; otherwise the first recording does so.
 
         Raises:
-            ValueError: options that cannot be used, alone or together.
+            InputError: options that cannot be used, alone or together.
         """
         of_windows = ("window", self.window, WINDOWS), ("step", self.step, STEPS)
         for name, seconds, (low, high) in of_windows:
-            if seconds is not None and not low <= seconds <= high:
-                raise InputError(f"{name} lies between {low} and {high} s, not at {seconds}")
+            number = isinstance(seconds, NUMBER) and low <= seconds <= high
+            if seconds is not None and not number:
+                raise InputError(f"{name} lies between {low} and {high} s, not at {seconds!r}")
+        known = self.known_threshold
+        if known is not None and not (isinstance(known, NUMBER) and 0 < known < 1):
+            raise InputError(f"known_threshold lies between 0 and 1, not at {known!r}")
+        require_kind("timeline", self.timeline, TimelineOptions, "a TimelineOptions")
+        require_kind("cache", self.cache, Cache | None, "a Cache or None")
+        require_kind("params", self.params, Mapping, "a mapping from names to values")
+        require_kind("model", self.model, str | PathLike, "a name or a path")
+        if isinstance(self.activity, type | str):
+            raise InputError(
+                "activity is a detector, such as SileroActivity(), or regions of speech, "
+                f"not {self.activity!r}"
+            )
+        if self.activity is not None and not callable(self.activity):
+            disjoint_regions(self.activity)
         model = self._model()
         # A clustering checks its options when it is fitted, be it to no windows at all.
         nothing, nobody = np.zeros((0, model.dim), np.float32), SpeakerSets(np.zeros((0, 0), bool))
-        self._estimator(model, model.knowledge.scatter).fit(nothing, nobody)
+        with as_input():
+            self._estimator(model, model.knowledge.scatter).fit(nothing, nobody)
 
     @usual_modes()
     def diarize(
@@ -372,14 +393,14 @@ class Diarizer:
         return within(every, *bounds), number
 
     def _estimator(self, model: SpeakerEncoder, scatter: Scatter) -> Any:
-        return clustering.make(
-            self.backend,
-            n_speakers=self.n_speakers,
-            min_speakers=self.min_speakers,
-            max_speakers=self.max_speakers,
-            max_set_size=self.max_set_size,
-            compose=model.compose,
-            scatter=scatter,
-            random_state=self.seed,
-            **self.params,
-        )
+        own = {
+            "n_speakers": self.n_speakers,
+            "min_speakers": self.min_speakers,
+            "max_speakers": self.max_speakers,
+            "max_set_size": self.max_set_size,
+            "compose": model.compose,
+            "scatter": scatter,
+            "random_state": self.seed,
+        }
+        clustering.require_options(self.backend, self.params, own, "params has")
+        return clustering.make(self.backend, **own, **self.params)

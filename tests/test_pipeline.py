@@ -14,7 +14,7 @@ import torch
 from pyannote.core import Annotation, Segment
 
 from diarize import clustering
-from diarize.activity import whole
+from diarize.activity import SileroActivity, whole
 from diarize.audio import open_recording
 from diarize.embedding import Knowledge, load_model, save_model
 from diarize.errors import InputError
@@ -270,6 +270,34 @@ def test_options_are_checked_before_audio_is_read(
         setattr(diarizer, name, value)
     with pytest.raises(ValueError, match=reason):
         diarizer("missing.wav")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("backend", "nobody", "there is no backend 'nobody'"),
+        ("backend", None, "there is no backend None"),
+        ("n_speakers", 0, "n_speakers must be"),
+        ("params", {"restarts": 3}, "has no option 'restarts'"),
+        ("params", {"n_speakers": 2}, "has no option 'n_speakers'; params has count_penalty"),
+        ("params", None, "params is a mapping from names to values, not NoneType"),
+        ("seed", -1, "must be a seed or a generator, got -1"),
+        ("window", "2", "window lies between 0.5 and 5.0 s, not at '2'"),
+        ("known_threshold", 1.5, "known_threshold lies between 0 and 1, not at 1.5"),
+        ("model", None, "model is a name or a path, not NoneType"),
+        ("timeline", {}, "timeline is a TimelineOptions, not dict"),
+        ("cache", "folder", "cache is a Cache or None, not str"),
+        ("activity", "silero", "activity is a detector, .* not 'silero'"),
+        ("activity", SileroActivity, "activity is a detector, .*SileroActivity'>"),
+        ("activity", np.zeros((2, 3)), "regions of speech are pairs"),
+    ],
+)
+def test_all_options_are_checked_beforehand(
+    diarizer: Diarizer, name: str, value: object, reason: str
+) -> None:
+    setattr(diarizer, name, value)
+    with pytest.raises(InputError, match=reason):
+        diarizer.prepare()
 
 
 def test_windows_and_what_is_sure_are_those_of_the_model(

@@ -61,7 +61,10 @@ def disjoint_regions(regions: Any) -> Float64[np.ndarray, "k 2"]:
     Raises:
         InputError: they are no pairs of seconds, or one ends before it begins.
     """
-    pairs = np.asarray(regions, np.float64)
+    try:
+        pairs = np.asarray(regions, np.float64)
+    except (TypeError, ValueError):
+        pairs = np.zeros(())
     pairs = pairs.reshape(-1, 2) if not pairs.size else pairs
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 1] >= pairs[:, 0]).all():
         raise InputError("regions of speech are pairs of seconds, a begin and an end")

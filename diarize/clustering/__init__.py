@@ -47,7 +47,7 @@ def make(name: str, /, **params: Any) -> Any:
 
 
 def require_options(
-    name: str, options: Iterable[str], besides: Iterable[str] = (), offer: str = "it has"
+    name: Any, options: Iterable[str], besides: Iterable[str] = (), offer: str = "it has"
 ) -> None:
     """Refuse an option that the backend of that name lacks; those `besides` are no options of it.
 
@@ -57,7 +57,7 @@ def require_options(
     known = sorted(_load(name)().get_params(deep=False).keys() - set(besides))
     for option in options:
         if option not in known:
-            near = get_close_matches(option, known)
+            near = get_close_matches(str(option), known)
             raise ValueError(
                 f"backend {name} has no option {option!r}"
                 + (f" (did you mean {' or '.join(near)}?)" if near else "")
@@ -74,9 +74,9 @@ def describe(name: str) -> str:
     return str(_load(name).__doc__).strip().splitlines()[0]
 
 
-def _load(name: str) -> Any:
-    if name not in BACKENDS:
-        near = get_close_matches(name.lower(), BACKENDS, cutoff=0.5)
+def _load(name: Any) -> Any:
+    if not isinstance(name, str) or name not in BACKENDS:
+        near = get_close_matches(str(name).lower(), BACKENDS, cutoff=0.5)
         raise ValueError(
             f"there is no backend {name!r}"
             + (f" (did you mean {' or '.join(near)}?)" if near else "")

@@ -275,7 +275,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def ask_no_more_than(self, n_rows: int) -> int | None:
         """Ask for no more speakers than there are rows, if any; how many were, where it is more."""
         asked = {name: getattr(self, name) for name in ("n_speakers", "min_speakers")}
-        too_many = {name: n for name, n in asked.items() if n is not None and n > n_rows > 0}
+        too_many = {name: n for name, n in asked.items() if n is not None and 0 < n_rows < n}
         self.set_params(**dict.fromkeys(too_many, n_rows))
         return max(too_many.values(), default=None)
 
@@ -388,9 +388,10 @@ def as_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31))
     try:
         return np.random.default_rng(random_state)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ValueError(
-            f"random_state must be a seed or a generator, got {random_state!r}"
+            f"random_state must be a seed or a generator, got {random_state!r}; a seed is an "
+            "integer of at least 0"
         ) from None
 
 

@@ -11,6 +11,7 @@ speakers, and only what was heard since can tell of somebody else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
@@ -47,7 +48,8 @@ class CentroidOptions:
     memory: int = 1000
 
     def __post_init__(self) -> None:
-        if not 0 < self.count_penalty < np.inf:
+        number = isinstance(self.count_penalty, Real)
+        if not (number and 0 < self.count_penalty < np.inf):
             raise InputError(f"count_penalty is a number above 0, not {self.count_penalty}")
         if not (isinstance(self.memory, int) and self.memory >= 10):
             raise InputError(f"memory is a whole number of windows from 10 on, not {self.memory}")

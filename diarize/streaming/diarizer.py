@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from numbers import Real
+from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from diarize.activity.network import NetworkActivity
 from diarize.activity.silero import SileroActivity
 from diarize.audio import SAMPLE_RATE
 from diarize.audio.bandwidth import Bandwidth
-from diarize.errors import InputError
+from diarize.errors import InputError, require_kind
 from diarize.storage.weights import DEFAULT_MODEL
 from diarize.streaming.centroids import LiveCentroids
 from diarize.streaming.decoding import LiveDecoder
@@ -99,6 +101,11 @@ class StreamingDiarizer:
     ) -> None:
         from diarize.embedding import load_encoder, pick_device
 
+        require_kind("latency", latency, Real, "a number of seconds")
+        require_kind("refine", refine, Real | None, "a number of seconds or None")
+        require_kind("params", params, Mapping | None, "a mapping from names to values, or None")
+        require_kind("timeline", timeline, TimelineOptions | None, "a TimelineOptions or None")
+        require_kind("model", model, str | PathLike, "a name or a path")
         self.uri = uri
         self.options = {
             "backend": refine_backend,
@@ -121,10 +128,6 @@ class StreamingDiarizer:
         fine = known.fine_step
         self._activity = hear_live(activity or NetworkActivity(), easily - fine, at_most - fine)
         self._timing = plan(latency, delay, self._activity.slowness + fine)
-        most = n_speakers or max_speakers
-        self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
-        self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
-        self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
         self._refinement = Refinement(
             refine_backend,
             {
@@ -138,6 +141,10 @@ class StreamingDiarizer:
             self._model.dim,
             refine,
         )
+        most = n_speakers or max_speakers
+        self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
+        self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
+        self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
         self._reviews = None
         if isinstance(self._live, LiveCentroids):
             look = partial(self._refinement.review, most=self._live.most)

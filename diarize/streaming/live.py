@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from diarize.clustering import require_options
 from diarize.embedding.encoder import SpeakerEncoder
-from diarize.errors import InputError, require_one_of
+from diarize.errors import InputError, as_input, require_one_of
 from diarize.streaming.centroids import CentroidOptions, LiveCentroids
 from diarize.streaming.live_speakers import LiveClustering, LiveLinks
 
@@ -26,13 +27,14 @@ def make_live(
     """
     known = model.knowledge
     if name == "links":
-        return LiveLinks(
-            model.dim,
-            max_set_size=max_set_size,
-            compose=model.compose,
-            scatter=known.scatter,
-            **params,
-        )
+        own = {
+            "max_set_size": max_set_size,
+            "compose": model.compose,
+            "scatter": known.scatter,
+        }
+        with as_input():
+            require_options(name, params, own, "params has")
+            return LiveLinks(model.dim, **own, **params)
     require_one_of("live", name, ("ckm", "links"))
     options = [field.name for field in fields(CentroidOptions)]
     for option in params:

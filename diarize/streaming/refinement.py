@@ -20,7 +20,7 @@ from diarize.activity.counts import VoiceCounts
 from diarize.activity.regions import ROUNDING, close_gaps
 from diarize.embedding.embedded import apart
 from diarize.embedding.windows import place_windows
-from diarize.errors import InputError
+from diarize.errors import InputError, as_input
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.review import LAST
 from diarize.streaming.settling import Settler, Stretch
@@ -88,9 +88,10 @@ class Refinement:
             raise InputError(f"refine is a number of seconds from {SHORTEST_REFINE:g} on")
         self._backend, self._params, self._bounds = backend, dict(params), dict(bounds)
         self._known, self._options = known, options
-        if clustering.make(backend).needs_truth:
-            raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
-        self._clustering(0, known).fit(np.zeros((0, dimension), np.float32))
+        with as_input():
+            if clustering.make(backend).needs_truth:
+                raise InputError(f"backend {backend} needs the true turns: nobody knows them yet")
+            self._clustering(0, known).fit(np.zeros((0, dimension), np.float32))
         self._settler = Settler(
             options,
             bounds["n_speakers"] or bounds["min_speakers"] or 0,

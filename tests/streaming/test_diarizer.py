@@ -293,6 +293,24 @@ def test_unusable_options(options: dict[str, Any], reason: str) -> None:
         StreamingDiarizer(**options)
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"refine_backend": "nobody"}, "there is no backend 'nobody'"),
+        ({"n_speakers": 0}, "n_speakers must be"),
+        ({"min_speakers": 3, "max_speakers": 2}, "min_speakers=3"),
+        ({"seed": -1}, "must be a seed or a generator, got -1"),
+        ({"live": "links", "params": {"T_c": 7.0}}, "T_c"),
+        ({"live": "links", "params": {"compose": 1}}, "no option 'compose'"),
+    ],
+)
+def test_what_the_clusterings_refuse_is_an_input_error(
+    options: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason):
+        StreamingDiarizer(**options)
+
+
 def test_an_ended_stream_takes_no_more(sound: np.ndarray) -> None:
     diarizer = StreamingDiarizer(RATE)
     diarizer.finish()
