@@ -88,14 +88,18 @@ def written_tiers(annotation: Annotation) -> dict[str, list[Turn]]:
     return dict(sorted(tiers.items(), key=lambda item: item[1][0][:3]))
 
 
-def annotated(turns: Iterable[Turn], uri: str | None) -> tuple[Annotation, Confidence]:
+def annotated(
+    turns: Iterable[Turn], uri: str | None, *, by_speaker: bool = False
+) -> tuple[Annotation, Confidence]:
     """The annotation that holds the turns, and the confidence of those that have one.
 
-    Turns without length are passed over.
+    Turns without length are passed over. Tracks are numbers, or the speakers where each has one
+    turn at a time.
     """
     annotation = Annotation(uri=uri)
     confidence = {}
-    for track, turn in enumerate(turns):
+    for number, turn in enumerate(turns):
+        track = turn.speaker if by_speaker else number
         segment = Segment(turn.start, turn.end)
         if segment:
             annotation[segment, track] = turn.speaker

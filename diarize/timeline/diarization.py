@@ -57,12 +57,20 @@ class Diarization:
         return possible(self.number, len(self.annotation.labels()))
 
     def renamed(self, names: Mapping[str, str]) -> Diarization:
-        """Call the speakers otherwise; those without a new name keep theirs."""
+        """Call the speakers otherwise; those without a new name keep theirs.
+
+        Raises:
+            InputError: two would have one name.
+        """
         annotation, voices = rename(self.annotation, self.voices, names)
-        return replace(self, annotation=annotation, voices=voices)
+        matches = tuple(
+            replace(match, speaker=names.get(match.speaker, match.speaker))
+            for match in self.matches
+        )
+        return replace(self, annotation=annotation, voices=voices, matches=matches)
 
     def exclusive(self) -> Diarization:
         """Give each instant to one speaker, the one whose turn began first; to the millisecond."""
         turns = exclusive(written_turns(self.annotation, self.confidence))
-        annotation, confidence = annotated(turns, self.annotation.uri)
+        annotation, confidence = annotated(turns, self.annotation.uri, by_speaker=True)
         return replace(self, annotation=annotation, confidence=confidence)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from diarize.activity.regions import regions_of, seconds_in
+from diarize.errors import InputError
 from diarize.sets import to_sphere
 
 if TYPE_CHECKING:
@@ -160,6 +161,16 @@ def by_first_appearance(annotation: Annotation) -> list[str]:
 def rename(
     annotation: Annotation, voices: Voiceprints, names: Mapping[str, str]
 ) -> tuple[Annotation, Voiceprints]:
-    """Call the speakers of a recording otherwise; those without a new name keep theirs."""
+    """Call the speakers of a recording otherwise; those without a new name keep theirs.
+
+    Raises:
+        InputError: two would have one name.
+    """
+    called: dict[str, str] = {}
+    for name in dict.fromkeys([*annotation.labels(), *voices.names]):
+        new = names.get(name, name)
+        if new in called:
+            raise InputError(f"{called[new]} and {name} cannot both be called {new}")
+        called[new] = name
     renamed = annotation.rename_labels(mapping=dict(names))
     return renamed, replace(voices, names=tuple(names.get(n, n) for n in voices.names))
