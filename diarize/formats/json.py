@@ -73,7 +73,7 @@ def json_text(
 
 def _probabilities(number: Mapping[int, float] | None) -> dict[str, object]:
     """A key, if it is known; the probabilities sum to one as they are written."""
-    if number is None:
+    if not number:
         return {}
     rounded = {n: round(p, _DECIMALS) for n, p in number.items()}
     most = max(rounded, key=rounded.__getitem__)

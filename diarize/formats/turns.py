@@ -57,8 +57,8 @@ class Beside:
 def written_turns(annotation: Annotation, confidence: Confidence | None = None) -> list[Turn]:
     """All turns of at least one millisecond, sorted by start, end and speaker.
 
-    Boundaries are rounded each for itself, so that turns that touch still touch. `confidence` is
-    that of segments and tracks of the annotation.
+    Boundaries are rounded each for itself, so that turns that touch still touch; what lies before 0
+    is left out. `confidence` is that of segments and tracks of the annotation.
     """
     sure = confidence or {}
     turns = []
@@ -67,6 +67,9 @@ def written_turns(annotation: Annotation, confidence: Confidence | None = None) 
             continue
         start = milliseconds(float(segment.start))
         end = max(milliseconds(float(segment.end)), start + 1)
+        start = max(start, 0)
+        if end <= start:
+            continue
         turns.append(Turn(start / _MS, end / _MS, str(speaker), sure.get((segment, track))))
     return sorted(turns, key=lambda turn: turn[:3])
 

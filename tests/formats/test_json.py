@@ -77,6 +77,7 @@ def test_how_probable_each_number_of_speakers_is() -> None:
         "number"
     ] == {"0": 1.0}
     assert "number" not in json.loads(json_text(conversation(), {}))
+    assert "number" not in json.loads(json_text(conversation(), {}, number={}))
 
 
 def test_nothing_said() -> None:

@@ -44,6 +44,11 @@ def test_a_millisecond_is_a_turn() -> None:
     ]  # fmt: skip
 
 
+def test_what_lies_before_the_recording_is_left_out() -> None:
+    turns = [(-0.5, 1.5, "a"), (-2.0, 1.0, "b"), (-1.0, 1.0, "c"), (-0.001, 0.002, "d")]
+    assert written_turns(annotate(turns)) == [Turn(0.0, 0.001, "d"), Turn(0.0, 1.0, "a")]
+
+
 @given(TURNS)
 def test_all_is_within_half_a_millisecond(turns: list[tuple[float, float, str]]) -> None:
     written = written_turns(annotate(turns))
