@@ -58,7 +58,7 @@ def unseen(stage: str, made: Any) -> None:
     """Nobody looks at what a stage has made."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Diarizer:
     """Says who spoke when, also while people speak at the same time.
 
@@ -102,7 +102,7 @@ class Diarizer:
     known_threshold: float | None = None
     cache: Cache | str | Path | None = None
     _loaded: dict[tuple[str, str], SpeakerEncoder] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+        default_factory=dict, init=False, repr=False
     )
 
     def __call__(

@@ -108,6 +108,7 @@ def test_speech_may_be_regions(diarizer: Diarizer, talk: Path) -> None:
     assert found.duration == 10.5
     assert found.device == "cpu"
     assert found.notes == ()
+    assert diarizer != replace(diarizer) and len({diarizer, replace(diarizer)}) == 2
 
 
 def test_speech_is_detected_by_default(tiny_weights: Path, talk: Path) -> None:

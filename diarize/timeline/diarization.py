@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diarization:
     """What was found in one recording.
 
@@ -50,6 +50,10 @@ class Diarization:
     confidence: Mapping[tuple[Segment, str], float] = field(default_factory=dict)
     number: Mapping[int, float] = field(default_factory=dict)
     several: Float64[np.ndarray, "s 2"] | None = None
+
+    def __repr__(self) -> str:
+        speakers = ", ".join(map(str, self.annotation.labels())) or "nobody"
+        return f"<Diarization {self.annotation.uri}: {speakers} in {self.duration:.3f} s>"
 
     @property
     def possible(self) -> tuple[int, int]:

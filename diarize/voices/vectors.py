@@ -25,7 +25,7 @@ def scarcity(seconds: Any) -> Any:
     return 1 / np.maximum(seconds, SHORTEST)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Voiceprints:
     """Centroids of k speakers.
 
@@ -44,6 +44,9 @@ class Voiceprints:
     seconds: Float64[np.ndarray, " k"] | None = None
     origins: Int64[np.ndarray, " k"] | None = None
     narrow: Bool[np.ndarray, " k"] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Voiceprints of {', '.join(self.names) or 'nobody'}>"
 
     def __getitem__(self, rows: Sequence[int]) -> Voiceprints:
         """Some of them, by their numbers."""

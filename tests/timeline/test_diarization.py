@@ -53,3 +53,10 @@ def test_what_speakers_have_to_do_with_voices_is_told_of_their_new_names() -> No
     matches = tuple(Match(name, "ann", 0.5, 0.5, False) for name in "ab")
     renamed = replace(found(), matches=matches).renamed({"a": "anna"})
     assert [match.speaker for match in renamed.matches] == ["anna", "b"]
+
+
+def test_results_can_be_compared_and_hold_no_voice_in_what_is_printed() -> None:
+    one, other = found(), found()
+    assert one == one and one != other and len({one, other, one.voices, other.voices}) == 4
+    assert repr(one) == "<Diarization talk: a, b in 3.000 s>"
+    assert repr(one.voices) == "<Voiceprints of a, b>"
