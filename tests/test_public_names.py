@@ -59,6 +59,7 @@ def test_a_package_offers_what_it_did(package: str) -> None:
     offered = importlib.import_module(package)
     assert set(offered.__all__) == set(PUBLIC[package].split())
     assert all(hasattr(offered, name) for name in offered.__all__)
+    assert set(offered.__all__) <= set(dir(offered))
 
 
 @pytest.mark.parametrize("module", MODULES)
