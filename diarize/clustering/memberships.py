@@ -57,6 +57,7 @@ class SoftClusterer(Clusterer):
     ) -> Callable[[SpeakerBounds], Answer]:
         return partial(self._within, rows, generator)
 
+    @np.errstate(under="ignore")  # memberships of far speakers are as good as zero
     def _within(self, rows: Rows, generator: np.random.Generator, bounds: SpeakerBounds) -> Answer:
         n, p = rows.shape
         if n == 0:

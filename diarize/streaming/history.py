@@ -7,10 +7,16 @@ import weakref
 from bisect import bisect_left
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float16, Float32, Float64
 
 from diarize.activity.counter import MOST
 from diarize.activity.counts import INSTANT, VoiceCounts
+
+
+def halved(values: Float32[np.ndarray, "n m"]) -> Float16[np.ndarray, "n m"]:
+    """Values in half precision, in which the smallest are zero."""
+    with np.errstate(under="ignore"):
+        return values.astype(np.float16)
 
 
 class Records:
@@ -52,7 +58,7 @@ class Spool(Records):
     def add(self, cells: Float64[np.ndarray, "n 2"], vectors: Float32[np.ndarray, "n p"]) -> None:
         """Append windows: the time for which each speaks, and its vector."""
         records = np.empty(len(cells), self._record)
-        records["cell"], records["vector"] = cells, vectors
+        records["cell"], records["vector"] = cells, halved(vectors)
         self.append(records)
 
     def read(
@@ -88,8 +94,8 @@ class CountSpool(Records):
             now: said at once.
             again: said again of instants of which something was said before, or is now.
         """
-        self.append(again.astype(np.float16))
-        self._once = np.concatenate([self._once, now.astype(np.float16)])[len(again) :]
+        self.append(halved(again))
+        self._once = np.concatenate([self._once, halved(now)])[len(again) :]
 
     def read(self, begin: float = 0.0) -> VoiceCounts | None:
         """All from so many seconds on; None: nobody listened for that."""

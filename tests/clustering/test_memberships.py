@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diarize.clustering import make
 from diarize.clustering.memberships import Mixture, SoftClusterer, members, use_at_least
 
 from .conftest import unit_mean
@@ -74,3 +76,11 @@ def test_a_sample_is_fitted_and_every_row_is_judged_itself():
     model = Halves(n_speakers=2, sample_size=10).fit(rows)
     assert model.seen_ == model.sampled_ == 10
     assert model.labels_.tolist() == [0] * 25 + [1] * 25
+
+
+@pytest.mark.parametrize("backend", ["fcm", "gmm"])
+def test_memberships_of_far_speakers_underflow(backend):
+    noise = np.random.default_rng(0).normal(0, 1e-3, (60, 128))
+    rows = (np.repeat(np.eye(128)[:3], 20, axis=0) + noise).astype(np.float32)
+    with np.errstate(all="raise"):
+        assert make(backend, max_set_size=1, random_state=0).fit(rows).n_speakers_ == 3

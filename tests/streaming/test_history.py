@@ -52,3 +52,13 @@ def test_nothing_was_kept() -> None:
     assert CountSpool().read() is None
     cells, vectors = Spool(8).read()
     assert cells.shape == (0, 2) and vectors.shape == (0, 8)
+
+
+def test_what_is_too_small_for_half_precision_is_zero() -> None:
+    small = np.full((2, 4), 1e-9, np.float32)
+    with np.errstate(all="raise"):
+        spool, counts = Spool(4), CountSpool()
+        spool.add(np.zeros((2, 2)), small)
+        counts.add(small, small[:1])
+    voices = counts.read()
+    assert voices is not None and not voices.probabilities.any() and not spool.read()[1].any()
