@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +51,8 @@ MODULES = {
     "diarize.report.timeline": "plot_timeline",
     "diarize.scatter": "Axes Scatter",
     "diarize.sets": "Speakers SpeakerSets",
-    "diarize.voices.voiceprints": "Voiceprints name_speakers",
+    "diarize.storage.cache": "Cache",
+    "diarize.voices.voiceprints": "Match Voiceprints name_speakers",
 }
 """Of single modules: what can be relied on among what they hold."""
 
@@ -66,3 +69,11 @@ def test_a_package_offers_what_it_did(package: str) -> None:
 def test_a_module_holds_what_it_did(module: str) -> None:
     held = importlib.import_module(module)
     assert all(hasattr(held, name) for name in MODULES[module].split())
+
+
+def test_the_page_names_nothing_else(repo_root: Path) -> None:
+    page = (repo_root / "docs" / "api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: (\S+)\.(\w+)$", page, flags=re.MULTILINE)
+    public = {place: names.split() for place, names in {**PUBLIC, **MODULES}.items()}
+    assert named and all(name in public.get(place, ()) for place, name in named)
+    assert len({*named}) == len(named)
