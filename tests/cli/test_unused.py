@@ -42,6 +42,10 @@ def test_an_option_without_effect_is_told_of(
     assert result.status == 0
     assert f"diarize: note: {told}\n" in result.err
 
+
+def test_those_of_a_file_are_not_told_of(
+    run: Run, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
     (tmp_path / "all.toml").write_text("known-threshold = 0.9\n")
     result = run(write_tone("tone.wav", 0.5), "--config", tmp_path / "all.toml")
     assert "no effect" not in result.err
