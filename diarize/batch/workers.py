@@ -13,13 +13,13 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 
 from diarize.batch.jobs import Job
 from diarize.batch.work import Done, Hook, Work
@@ -50,8 +50,8 @@ class Workers:
     def __init__(self, work: Work, count: int) -> None:
         self._work = replace(work, diarizer=replace(work.diarizer))  # without the model in it
         try:
-            pickle.dumps(self._work)
-        except (AttributeError, TypeError, pickle.PicklingError) as problem:  # of a lambda, a file
+            ForkingPickler.dumps(self._work)
+        except Exception as problem:  # of a lambda, an open file
             raise InputError(
                 f"what is to be done cannot be sent to other processes: {one_line(str(problem))}"
             ) from problem
