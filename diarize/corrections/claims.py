@@ -58,7 +58,7 @@ class Claim:
         """
         kinds = (Kind.ONLY, Kind.ABSENT, Kind.PRESENT)
         kind = next(k for k in kinds if label.upper().startswith(k.value))
-        claim = cls(start, end, label[len(kind.value) :], kind)
+        claim = cls(start, end, label[len(kind.value) :].strip(), kind)
         if not claim.name:
             raise InputError(f"{claim}: a name is missing")
         return claim

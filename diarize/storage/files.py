@@ -154,8 +154,9 @@ def files_in(
 ) -> list[Path]:
     """The files of a folder by name, and `below`, after them, those of each folder in it.
 
-    Hidden files and folders are passed over, and what is no file. A link that leads nowhere is
-    there: whoever opens it is told so.
+    Hidden files and folders are passed over, and what is no file. Links to folders elsewhere are
+    followed; no folder is looked into twice. A link that leads nowhere is there: whoever opens it
+    is told so.
 
     Args:
         folder: where to look.
@@ -172,14 +173,19 @@ def files_in(
     def refuse(problem: OSError) -> None:
         raise InputError(f"{problem.filename}: cannot be entered ({problem.strerror})")
 
-    passed = None if besides is None else os.path.realpath(besides)
+    top = os.path.realpath(folder)
+    seen = {top, *([] if besides is None else [os.path.realpath(besides)])}
     found = []
-    for here, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if below and name[0] != "." and os.path.realpath(os.path.join(here, name)) != passed
-        )
+    for here, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        looked_into = []
+        for name in sorted(folders):
+            below_here = os.path.join(here, name)
+            real = os.path.realpath(below_here)
+            twice = real in seen or (os.path.islink(below_here) and real.startswith(top + os.sep))
+            if below and name[0] != "." and not twice:
+                seen.add(real)
+                looked_into.append(name)
+        folders[:] = looked_into
         for name in sorted(files):
             path = Path(here, name)
             if name[0] == "." or not name.lower().endswith(endings):

@@ -68,6 +68,16 @@ def test_what_is_no_file_is_passed_over(tree: Path) -> None:
     assert places(find_jobs(["in/two"])) == ["gone", "x_y"]
 
 
+def test_folders_that_are_linked_are_looked_into_once(tree: Path) -> None:
+    (tree / "other" / "deep").mkdir(parents=True)
+    (tree / "other" / "deep" / "c.wav").write_bytes(b"")
+    (tree / "in" / "link").symlink_to(tree / "other")
+    (tree / "other" / "back").symlink_to(tree / "in")
+    (tree / "in" / "again").symlink_to(tree / "in" / "two")  # whose files are found there
+    without = places(find_jobs(["in"], besides=tree / "other"))
+    assert sorted(places(find_jobs(["in"]))) == sorted([*without, "link/deep/c"])
+
+
 def test_what_the_run_writes_is_no_input(tree: Path) -> None:
     assert places(find_jobs(["in"], besides=tree / "in" / "one")) == ["a", "b", "two/x_y"]
 

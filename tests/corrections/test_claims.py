@@ -75,7 +75,11 @@ def test_three_kinds_of_labels() -> None:
     assert Corrections.of(made).names == ["ben", "ann"]
 
 
-@pytest.mark.parametrize("label", ["", "!", "ONLY:"])
+def test_blanks_around_a_name_are_none_of_it() -> None:
+    assert Claim.parse(0.0, 1.0, "ONLY: ann ") == Claim(0.0, 1.0, "ann", Kind.ONLY)
+
+
+@pytest.mark.parametrize("label", ["", "!", "ONLY:", "! "])
 def test_a_label_without_a_name_is_refused(label: str) -> None:
     with pytest.raises(InputError, match=r"from 0\.000 to 1\.000 s: a name is missing"):
         Corrections.of(annotation((0, 1, label)))
