@@ -55,6 +55,12 @@ class Manifest:
             file_sha256(self._folder / path) == digest for path, digest in line["outputs"].items()
         )
 
+    def altered(self, name: str) -> list[Path]:
+        """The results of a job that are there, but not as they were written."""
+        outputs = self._lines.get(name, {"outputs": {}})["outputs"]
+        files = {self._folder / path: digest for path, digest in outputs.items()}
+        return [file for file, digest in files.items() if file_sha256(file) not in ("", digest)]
+
     def add(self, name: str, fingerprint: Fingerprint, outputs: Iterable[Path]) -> None:
         """Write that the results of a job are finished."""
         digests = {

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from diarize.batch.jobs import Job, require_distinct
@@ -72,6 +73,14 @@ def run(
         yield done
     if work.linked:
         yield from _linked(work, [heard[job] for job in jobs if job in heard])
+
+
+def altered(work: Work, jobs: Sequence[Job]) -> list[Path]:
+    """The results of jobs that somebody has changed since they were written."""
+    if work.finished_in is None:
+        return []
+    manifest = Manifest(work.finished_in)
+    return [path for job in jobs for path in manifest.altered(job.place)]
 
 
 def unfinished(work: Work, jobs: Sequence[Job]) -> list[Job]:

@@ -32,7 +32,7 @@ def run(context: Context, given: RunOptions) -> None:
     """
     from diarize.batch.jobs import find_jobs
     from diarize.batch.results import write_voices
-    from diarize.batch.running import unfinished
+    from diarize.batch.running import altered, unfinished
 
     _check(given)
     jobs = find_jobs(given.audio, given.clips)
@@ -41,6 +41,7 @@ def run(context: Context, given: RunOptions) -> None:
     if (asker := origin(context, "num_speakers")).startswith("preset "):
         note(f"{asker} was tuned on {given.num_speakers} speakers, and asks for as many")
     waiting = jobs if given.again or given.export_speakers else unfinished(work, jobs)
+    note(*(f"{path}: was changed since, and is replaced" for path in altered(work, waiting)))
     failures = Failures(several=len(jobs) > 1)
     results = perform(
         work,

@@ -115,6 +115,19 @@ def test_what_is_finished_is_not_done_again(run: Run, corpus: Path, tmp_path: Pa
     assert heard() == []
 
 
+def test_a_result_that_was_changed_is_told_before_it_is_replaced(
+    run: Run, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = (write_tone("a.wav"), write_tone("b.wav"), *PLAIN, "--out", out)
+    assert "was changed" not in run(*arguments).err
+    (out / "a.rttm").write_text("mine")
+    (out / "b.rttm").unlink()
+    told = run(*arguments).err
+    assert f"note: {out / 'a.rttm'}: was changed since, and is replaced" in told
+    assert "b.rttm: was changed" not in told
+
+
 def test_what_depends_on_all_recordings_is_done_again(
     run: Run, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:
