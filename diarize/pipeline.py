@@ -169,7 +169,7 @@ class Diarizer:
         if known is not None and not (isinstance(known, NUMBER) and 0 < known < 1):
             raise InputError(f"known_threshold lies between 0 and 1, not at {known!r}")
         require_kind("timeline", self.timeline, TimelineOptions, "a TimelineOptions")
-        require_kind("cache", self.cache, Cache | None, "a Cache or None")
+        require_kind("cache", self.cache, Cache | str | Path | None, "a folder, a Cache or None")
         require_kind("params", self.params, Mapping, "a mapping from names to values")
         require_kind("model", self.model, str | PathLike, "a name or a path")
         if isinstance(self.activity, type | str):

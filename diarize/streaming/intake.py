@@ -30,7 +30,7 @@ class Intake:
         self.rate = whole_rate(rate)
         if not RATES[0] <= self.rate <= RATES[1]:
             raise InputError(
-                f"the sample rate lies between {RATES[0]} and {RATES[1]} Hz, not at {rate}"
+                f"the rate is a whole number of Hz from {RATES[0]} to {RATES[1]}, not {rate}"
             )
         self.received = 0  # samples at the stream's rate
         self._resampler = make_resampler(self.rate)
