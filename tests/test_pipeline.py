@@ -287,7 +287,7 @@ def test_options_are_checked_before_audio_is_read(
         ("known_threshold", 1.5, "known_threshold lies between 0 and 1, not at 1.5"),
         ("model", None, "model is a name or a path, not NoneType"),
         ("timeline", {}, "timeline is a TimelineOptions, not dict"),
-        ("cache", "folder", "cache is a Cache or None, not str"),
+        ("cache", 3, "cache is a folder, a Cache or None, not int"),
         ("activity", "silero", "activity is a detector, .* not 'silero'"),
         ("activity", SileroActivity, "activity is a detector, .*SileroActivity'>"),
         ("activity", np.zeros((2, 3)), "regions of speech are pairs"),
