@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -96,4 +97,5 @@ def require_name(name: str, place: str) -> None:
 def _several(clips: Any) -> Sequence[_Clip]:
     """The clips of a person, be it one: `(samples, sample_rate)` is one as well."""
     single = not isinstance(clips, Sequence) or isinstance(clips, str)
-    return [clips] if single or isinstance(next(iter(clips), None), np.ndarray) else clips
+    with_rate = not single and len(clips) == 2 and isinstance(clips[1], Real)
+    return [clips] if single or with_rate else clips

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import torch
 
 from diarize.activity import whole
 from diarize.audio import open_recording
@@ -39,6 +40,7 @@ def test_a_person_is_the_mean_of_his_clips(diarizer: Diarizer, talk: Path) -> No
 def test_one_clip_is_taken_as_it_is(diarizer: Diarizer, talk: Path) -> None:
     samples, rate = soundfile.read(talk, dtype="float32")
     clips = [str(talk), talk, open_recording(talk), (samples, rate), (talk, str(talk))]
+    clips.append((torch.from_numpy(samples), rate))
     known = enrol(diarizer, {f"p{n}": clip for n, clip in enumerate(clips)}, whole)
     for centroid in known.centroids[1:]:
         np.testing.assert_allclose(centroid, known.centroids[0], atol=1e-4)
