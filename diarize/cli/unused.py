@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from diarize.cli.layers import Context
+from diarize.cli.layers import Context, parameters
 from diarize.cli.messages import note
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def note_unused(context: Context, reasons: Mapping[str, str]) -> None:
     for name, why in reasons.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            note(f"--{name.replace('_', '-')} has no effect: {why}")
+            note(f"{parameters(context.command)[name].opts[0]} has no effect: {why}")
 
 
 def unused_in_run(given: RunOptions) -> dict[str, str]:
