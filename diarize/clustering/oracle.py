@@ -13,6 +13,8 @@ from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means, lie_on_sphere
 from diarize.sets import SpeakerSets, to_sphere
 
+NO_SETS = "y must be the set of speakers of each row, not one number of each"
+
 
 class Oracle(Clusterer):
     """The true sets, handed to `fit` as y: what perfect clustering would answer.
@@ -53,7 +55,7 @@ def _truth(y: Any) -> SpeakerSets:
         return y
     if isinstance(y, np.ndarray) and y.dtype != object:
         if y.ndim != 2:
-            raise ValueError("y must be the set of speakers of each row, not one number of each")
+            raise ValueError(NO_SETS)
         if y.dtype == bool or (y.shape[1] > 1 and np.isin(y, (0, 1)).all()):
             return SpeakerSets(y)
         if not (y == np.floor(y)).all():
@@ -62,9 +64,7 @@ def _truth(y: Any) -> SpeakerSets:
     try:
         rows = [list(row) for row in y]
     except TypeError:
-        raise ValueError(
-            "y must be the set of speakers of each row, not one number of each"
-        ) from None
+        raise ValueError(NO_SETS) from None
     if any(isinstance(one, bool | np.bool_) for row in rows for one in row):
         return SpeakerSets(rows)
     return SpeakerSets.from_lists(rows)

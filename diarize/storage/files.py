@@ -174,18 +174,22 @@ def files_in(
         raise InputError(f"{problem.filename}: cannot be entered ({problem.strerror})")
 
     top = os.path.realpath(folder)
-    seen = {top, *([] if besides is None else [os.path.realpath(besides)])}
+    seen = {os.path.realpath(path) for path in (folder, besides) if path is not None}
+
+    def is_new(path: str) -> bool:
+        real = os.path.realpath(path)
+        if real in seen or (os.path.islink(path) and real.startswith(top + os.sep)):
+            return False
+        seen.add(real)
+        return True
+
     found = []
     for here, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
-        looked_into = []
-        for name in sorted(folders):
-            below_here = os.path.join(here, name)
-            real = os.path.realpath(below_here)
-            twice = real in seen or (os.path.islink(below_here) and real.startswith(top + os.sep))
-            if below and name[0] != "." and not twice:
-                seen.add(real)
-                looked_into.append(name)
-        folders[:] = looked_into
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if below and name[0] != "." and is_new(os.path.join(here, name))
+        ]
         for name in sorted(files):
             path = Path(here, name)
             if name[0] == "." or not name.lower().endswith(endings):
