@@ -18,7 +18,7 @@ from jaxtyping import Float64, Int64
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.constraints import Constraints, Contradiction
-from diarize.clustering.geometry import cluster_means, lie_on_sphere
+from diarize.clustering.geometry import lie_on_sphere
 from diarize.clustering.merging import at_most, coarser, merges
 from diarize.clustering.reassignment import THRESHOLDS, Reassigner, likeliest, most_base_clusters
 from diarize.clustering.selection import Criterion
@@ -122,13 +122,7 @@ class SpanningForest(SampledClusterer):
             labels, kept = linked_trees(alike, constraints, smallest, most)
             if len(kept) >= bounds.low:
                 break
-        trees, labels = np.unique(labels, return_inverse=True)
-        means = cluster_means(rows, labels, len(trees))
-        counted = np.flatnonzero(np.isin(trees, kept))
-        # A tree that does not count goes as a whole, so that links inside of it are kept.
-        target = squared_distances(means, means[counted]).argmin(axis=1)
-        target[counted] = np.arange(len(counted))
-        return target[labels].astype(np.int64)
+        return attached(alike, labels, kept, min(smallest, len(rows)))
 
     def _connectivity(
         self, rows: Rows, generator: np.random.Generator
@@ -197,3 +191,35 @@ def linked_trees(
     if answer is None or answer[1].size < len(kept) <= most:  # or more trees must be kept apart
         answer = labels, kept
     return answer
+
+
+def attached(
+    alike: Float64[np.ndarray, "n n"],
+    labels: Int64[np.ndarray, " n"],
+    kept: Int64[np.ndarray, " kept"],
+    smallest: int,
+) -> Int64[np.ndarray, " n"]:
+    """Go on with the same linkage, but never join two trees that count: all rows come to one.
+
+    Trees that become `smallest` rows on the way count from then on.
+
+    Returns:
+        A tree for each row, numbered from 0.
+    """
+    trees, labels, size = np.unique(labels, return_inverse=True, return_counts=True)
+    counted = np.isin(trees, kept)
+    order = labels.argsort(kind="stable")
+    begins = size.cumsum() - size
+    nearest = np.maximum.reduceat(alike[np.ix_(order, order)], begins, axis=0)
+    costs = -np.maximum.reduceat(nearest, begins, axis=1)
+    costs[np.ix_(counted, counted)] = np.inf
+
+    def join(stays: int, goes: int, others: np.ndarray) -> np.ndarray:
+        size[stays] += size[goes]
+        counted[stays] |= counted[goes] or size[stays] >= smallest
+        apart = counted[stays] & counted[others]
+        return np.where(apart, np.inf, np.minimum(costs[stays, others], costs[goes, others]))
+
+    for stays, goes, _ in merges(costs, join):
+        labels[labels == goes] = stays
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

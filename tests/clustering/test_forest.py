@@ -31,6 +31,16 @@ def test_voices_are_found_through_chains_and_strays() -> None:
         assert len(set(model.labels_[begin : begin + 40])) == 1
 
 
+def test_strays_do_not_draw_whole_voices_to_others() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = np.arange(300) % 3
+        noise = unit(rng.normal(size=(300, 192)))
+        rows = unit(0.8 * unit(rng.normal(size=(3, 192)))[truth] + 0.6 * noise)
+        model = forest(n_speakers=3, max_set_size=1).fit(rows)
+        assert len(np.unique(np.stack([truth, model.labels_]), axis=1).T) == 3
+
+
 def test_links_rule() -> None:
     rows = voices(k=2)
     apart = forest(n_speakers=2, max_set_size=1).fit(rows, cannot_link=[(0, 1)])
