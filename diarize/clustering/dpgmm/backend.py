@@ -20,7 +20,10 @@ from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 
 AXES = 20
-"""Dimensions that are kept, as in the paper (section 5.2)."""
+"""Dimensions that are kept at most, as many as in the paper (section 5.2)."""
+
+LEAST_AXES, ROWS_PER_AXIS = 3, 60
+"""Of rows whose scatter is unknown: a cluster's covariance must be told from its rows alone."""
 
 CERTAINTY = 40.0
 """How many rows the known scatter of a speaker is worth, twice as many as it has dimensions."""
@@ -30,8 +33,8 @@ CERTAINTY = 40.0
 class SpeakerDPGMM(SampledClusterer):
     """Dirichlet-process Gaussian mixture, whose clusters that others compose become sets of these.
 
-    The rows are reduced to 20 dimensions: by the axes along which speakers are known to differ
-    (`scatter`), or else by their own. The sampler finds
+    The rows are reduced to 20 dimensions by the axes along which speakers are known to differ
+    (`scatter`), or else to as many of their own as they are enough for. The sampler finds
     clusters, mixtures included; greedy compositional reassignment (`gcr`) finds what they stand
     for. Where the number of speakers is given or bounded, it rules: more or fewer clusters are
     reassigned, and clusters are merged or split, the most probable by the Hastings ratio first,
@@ -121,8 +124,8 @@ def reduce_rows(
 
     Unit vectors of which the axes are known along which speakers differ are projected onto these,
     and a cluster is expected to scatter as a speaker does. Any other rows are projected onto their
-    own axes, at most `AXES` (kept as they are where they have no more dimensions), and get the
-    default prior.
+    own axes, one for each `ROWS_PER_AXIS` rows (but kept as they are with at most `AXES`
+    dimensions), and get the default prior.
     """
     known = known_of(rows, scatter)
     if known is not None and (along := known.axes) is not None:
@@ -133,6 +136,7 @@ def reduce_rows(
         return reduced, NIW(np.zeros(len(within)), kappa, CERTAINTY * within, nu)
     centered = rows - rows.mean(axis=0, dtype=np.float64)
     if rows.shape[1] > AXES:
-        axes = np.linalg.svd(centered, full_matrices=False)[2][:AXES]
+        kept = min(AXES, max(LEAST_AXES, len(rows) // ROWS_PER_AXIS))
+        axes = np.linalg.svd(centered, full_matrices=False)[2][:kept]
         centered = centered @ axes.T
     return centered, NIW.from_data(centered)

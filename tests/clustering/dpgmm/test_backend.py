@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from diarize.clustering import make
-from diarize.clustering.dpgmm.backend import AXES, reduce_rows
+from diarize.clustering.dpgmm.backend import AXES, LEAST_AXES, ROWS_PER_AXIS, reduce_rows
 from diarize.scatter import Scatter
 
-from ...making import unit_mean
+from ...making import unit, unit_mean
 
 
 @pytest.fixture
@@ -37,17 +37,32 @@ def test_without_composition_clusters_are_speakers(world):
     assert model.n_speakers_ == model.n_clusters_ == len(world.truth.distinct()[0])
 
 
-@pytest.mark.parametrize(("n", "p"), [(40, 5), (40, 50), (6, 50), (1, 3), (1, 300)])
+@pytest.mark.parametrize(
+    ("n", "p"), [(40, 5), (300, 50), (1500, 50), (40, 50), (4, 50), (1, 3), (1, 300)]
+)
 def test_other_rows_go_along_their_own_axes(n, p):
     rows = np.random.default_rng(0).normal(size=(n, p)) + 3
     reduced, prior = reduce_rows(rows)
-    assert reduced.shape == (n, p if p <= AXES else min(AXES, n))
+    axes = min(AXES, max(LEAST_AXES, n // ROWS_PER_AXIS), n)
+    assert reduced.shape == (n, p if p <= AXES else axes)
     prior.check()
     assert prior.dimension == reduced.shape[1]
     assert np.allclose(reduced.mean(axis=0), 0, atol=1e-9)
     centered = rows - rows.mean(axis=0)
-    if p <= AXES or n <= AXES:  # nothing is lost
+    if p <= AXES or n <= LEAST_AXES + 1:  # nothing is lost
         assert np.allclose(reduced @ reduced.T, centered @ centered.T, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 1), (60, 3), (300, 3), (300, 6)])
+def test_few_rows_of_a_foreign_embedding(n, k):
+    rng = np.random.default_rng(1)
+    truth = np.arange(n) % k
+    rows = unit(
+        0.8 * unit(rng.normal(size=(k, 192)))[truth] + 0.6 * unit(rng.normal(size=(n, 192)))
+    )
+    model = make("dpgmm", max_set_size=1, random_state=0).fit(rows)
+    assert model.n_speakers_ == k
+    assert len(np.unique(np.stack([truth, model.labels_]), axis=1).T) == k
 
 
 def test_rows_of_the_shipped_embedding_go_along_the_axes_of_its_training():
