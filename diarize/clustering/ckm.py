@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -164,7 +164,7 @@ class CKM(SampledClusterer):
         """Centroids of the number of speakers that the criterion likes best."""
         size = min(len(rows), max(SEARCH_ROWS, bounds.high))
         some = rows[np.sort(generator.choice(len(rows), size, replace=False))]
-        criterion = replace(criterion, n_rows=size)
+        criterion = criterion.of_sample(size)
 
         def attempt(
             k: int, previous: Float64[np.ndarray, "1 l p"] | None

@@ -28,12 +28,9 @@ class Nearest:
         n, p = rows.shape
         self._rows = rows
         self._mean = rows.mean(axis=0, dtype=np.float64)
-        self._scatter = 0.0  # sum of |x - mean|^2
-        self._reach = 0.0  # largest |x - mean|
+        self._squares = np.empty(n)  # |x - mean|^2
         for block in _blocks(n, BLOCK_SCORES // p):
-            squares = ((rows[block] - self._mean) ** 2).sum(axis=1)
-            self._scatter += float(squares.sum())
-            self._reach = max(self._reach, float(squares.max()) ** 0.5)
+            self._squares[block] = ((rows[block] - self._mean) ** 2).sum(axis=1)
         self.labels = np.full((n_restarts, n), -1, dtype=np.int32)
         self.counts = np.zeros((n_restarts, n_centers))
         self.sums = np.zeros((n_restarts, n_centers, p))
@@ -54,8 +51,10 @@ class Nearest:
         live, m, p = centers.shape
         centered, squares = self._centered(centers)
         kind = self._rows.dtype
-        reach = max(self._reach, float(squares.max(initial=0, where=squares < np.inf)) ** 0.5)
-        tolerance = ROUNDING * float(np.finfo(kind).eps) * reach**2
+        rounding = ROUNDING * float(np.finfo(kind).eps)
+        # |x - c|^2 is rounded by its largest parts; a center without a place is left at any gain.
+        reach = rounding * np.where(squares < np.inf, squares, 0.0)
+        each = np.arange(live)
         # |x - c|^2 - |x|^2 = |c|^2 - 2 x.c
         slopes = np.ascontiguousarray((-2 * centered).reshape(-1, p).T, dtype=kind)
         bias = (squares + offsets).reshape(-1).astype(kind)
@@ -68,6 +67,8 @@ class Nearest:
             new = scores.argmin(axis=2)
             old = self.labels[restarts, block].T.astype(np.int64)
             gain = _pick(scores, np.maximum(old, 0)) - _pick(scores, new)
+            tolerance = reach[each, np.maximum(old, 0)] + reach[each, new]
+            tolerance += rounding * self._squares[block, None]
             row, restart = np.nonzero((old < 0) | (gain > tolerance))
             if len(row) == 0:
                 continue
@@ -119,7 +120,7 @@ class Nearest:
             counts, squares + offsets, where=counts > 0, out=np.zeros_like(counts)
         )
         crossed = np.einsum("rmp,rmp->r", centered, self.sums[restarts])
-        return self._scatter + weighted.sum(axis=1) - 2 * crossed
+        return np.maximum(self._squares.sum() + weighted.sum(axis=1) - 2 * crossed, 0)
 
     def slope(
         self, centers: Float64[np.ndarray, "live m p"], restarts: Int64[np.ndarray, " live"]

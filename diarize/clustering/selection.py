@@ -109,7 +109,7 @@ class Criterion:
     def of_sample(self, size: int) -> Criterion:
         """The same for so many of the rows, drawn by chance."""
         known = self.scatter and self.scatter.sampled(size / self.n_rows)
-        return replace(self, n_rows=size, scatter=known, whole=self.scatter)
+        return replace(self, n_rows=size, scatter=known, whole=self.whole or self.scatter)
 
     @cached_property
     def effective_rows(self) -> float:

@@ -65,6 +65,23 @@ def test_only_the_named_restarts_move(case):
     assert found.counts.sum(axis=1).tolist() == [0, 0, 60]
 
 
+def test_a_far_row_does_not_hold_the_others_where_they_are():
+    rows = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    rows[0] = 3000, 0, 0, 0
+    found = Nearest(rows, 1, 5)
+    for first in (1, 20):
+        centers = rows[first : first + 5].astype(np.float64)[None]
+        found.update(centers, np.zeros(5))
+        assert np.array_equal(found.labels, all_distances(rows, centers, np.zeros(5)).argmin(-1))
+
+
+def test_the_objective_of_rows_on_their_centers_is_not_below_zero():
+    centers = 10 * np.random.default_rng(0).normal(size=(1, 3, 5))
+    found = Nearest(np.repeat(centers[0], 20, axis=0), 1, 3)
+    found.update(centers, np.zeros(3))
+    assert 0 <= found.objective(centers, np.zeros(3), np.zeros(1, np.int64))[0] < 1e-9
+
+
 def test_ties_go_to_the_first_center_and_then_rows_stay():
     rows = np.array([[0.0], [1.0], [2.0]])
     found = Nearest(rows, 1, 2)
