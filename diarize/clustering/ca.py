@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
-from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
+from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds, warn_not_converged
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import cut, ward_tree
@@ -84,6 +84,8 @@ class CA(SampledClusterer):
             labels, chosen = best
             self.n_clusters_ = len(chosen.means)
             self.n_iter_ = combined(self.n_clusters_)[1]
+            if self.n_iter_ == self.max_iter:
+                warn_not_converged("CA", self.max_iter)
             return chosen.regions(labels)
 
         return within
