@@ -20,6 +20,7 @@ from diarize.sets import to_sphere
 MOST_HEARINGS = 4  # that stand for one speaker
 LEAST_PAIRS = 50  # of one voice
 OTHERS = 20  # speakers whom each is compared with
+RIDGE = 1e-3  # on the factors: where all pairs can be told apart, they stay finite
 SEED = 11
 
 
@@ -54,7 +55,7 @@ def fitted_likeness(hearings: Sequence[Hearing], before: Likeness) -> Likeness:
     if same.sum() < LEAST_PAIRS or same.all():
         return before
     weights = np.where(same, 1 / same.sum(), 1 / (~same).sum())
-    model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
+    model = LogisticRegression(C=1 / RIDGE, tol=1e-8, max_iter=1000)
     model.fit(rows, same, weights * len(same))
     cosine, scarcity = model.coef_[0].tolist()
     return replace(before, offset=float(model.intercept_[0]), cosine=cosine, scarcity=scarcity)

@@ -44,6 +44,11 @@ def test_the_probabilities_are_right_about_as_often_as_they_say() -> None:
         assert abs(share - np.average(expit(odds)[inside], weights=weights[inside])) < 0.15
 
 
+def test_voices_that_are_easily_told_apart_leave_finite_factors() -> None:
+    found = fitted_likeness(hearings(60, 4, 0.1), Likeness())
+    assert 0 < found.cosine < 200 and abs(found.offset) < 200
+
+
 def test_a_few_voices_say_nothing() -> None:
     before = Likeness(offset=-1.0)
     assert fitted_likeness(hearings(10, 3, 0.1), before) == before
