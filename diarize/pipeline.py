@@ -205,7 +205,7 @@ class Diarizer:
             corrections: stretches of which a person says who speaks there: one labelled `name` is
                 a turn of that speaker, `!name` is none, `ONLY:name` is one and nobody else's. They
                 bind the result; a name that it has without them means that speaker.
-            known: voices to be called by their names.
+            known: voices to be called by their names; the others keep their numbers.
             look: is shown what each stage has made: `look("activity", heard)`, with
                 `heard.regions`; `look("embedding", embedded)`, with `embedded.windows`, seconds;
                 `look("clustering", estimator)`, whose `sets_` are those of these windows; and
@@ -231,7 +231,9 @@ class Diarizer:
         look("clustering", estimator)
         matched: tuple[Match, ...] = ()
         if known is not None and known.names:
-            found, matched = found.named_after(known, self.likeness, embedded.narrow)
+            named, matched = found.named_after(known, self.likeness, embedded.narrow)
+            told = told.renamed(found.names, named.names)
+            found = named
         if told.claims:
             found = self._corrected(found, told, embedded, estimator)
         look("timeline", found)

@@ -332,6 +332,24 @@ def test_voices_are_known_at_the_threshold_of_the_model(
     assert strict.diarize(talk, known=known).voices.names == heard.names
 
 
+def test_corrections_mean_the_numbers_that_there_are_without_known_voices(
+    diarizer: Diarizer, talk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diarizer.n_speakers, called = 3, {"SPEAKER_01": "anna"}
+    heard = diarizer.diarize(talk)
+    known = Voiceprints(("anna",), heard.voices.centroids[1:2])
+    monkeypatch.setattr("diarize.timeline.decoding.identify", lambda *_: called)
+    found = diarizer.diarize(talk, known=known)
+    assert turns_of(found.annotation) == turns_of(heard.renamed(called).annotation)
+    told = Annotation(uri="talk")
+    told[Segment(1, 2), "a"] = "!SPEAKER_00"
+    told[Segment(1, 2), "b"] = "SPEAKER_01"
+    told[Segment(3, 4), "c"] = "ONLY:SPEAKER_02"
+    without = diarizer.diarize(talk, corrections=told)
+    corrected = diarizer.diarize(talk, corrections=told, known=known)
+    assert turns_of(corrected.annotation) == turns_of(without.renamed(called).annotation)
+
+
 def test_the_model_is_loaded_once(diarizer: Diarizer, talk: Path) -> None:
     loaded = diarizer.knowledge
     diarizer.seed = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -122,6 +122,15 @@ class Corrections:
         """What lies between two times, cut off there."""
         clipped = (replace(c, start=max(c.start, start), end=min(c.end, end)) for c in self.claims)
         return Corrections(tuple(c for c in clipped if c.end - c.start > RESOLUTION))
+
+    def renamed(self, before: Mapping[int, str], now: Mapping[int, str]) -> Corrections:
+        """Follow speakers, by number, who are called otherwise now; a name of now means its bearer.
+
+        Raises:
+            InputError: two claims contradict each other once their names mean one speaker.
+        """
+        called = {old: now[n] for n, old in before.items() if old not in now.values()}
+        return Corrections(tuple(replace(c, name=called.get(c.name, c.name)) for c in self.claims))
 
     def notes(self, given: Annotation, result: Annotation) -> list[str]:
         """What a person should know of what came of the corrections given, in these turns."""

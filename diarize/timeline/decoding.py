@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import count
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import Turn, in_scraps, name_turns, turns
 from diarize.voices.vectors import Monologues, Voiceprints
-from diarize.voices.voiceprints import Match, log_odds, matches, name_speakers
+from diarize.voices.voiceprints import Match, identify, log_odds, matches
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -68,9 +69,18 @@ class Decoded:
     def named_after(
         self, known: Voiceprints, likeness: Likeness, narrow: bool = False
     ) -> tuple[Decoded, tuple[Match, ...]]:
-        """Call speakers who sound like known voices by their names; the band may be narrow."""
+        """Call speakers who sound like known voices by their names; the band may be narrow.
+
+        The others keep their numbers, unless a known voice bears one.
+        """
         voices = self.monologues.voiceprints(narrow)
-        (called,) = name_speakers([voices], known, likeness)
+        given = identify(voices, known, likeness)
+        taken = {*voices.names, *known.names}
+        free = (name for n in count() if (name := f"SPEAKER_{n:02d}") not in taken)
+        called = {
+            name: given.get(name) or (next(free) if name in known.names else name)
+            for name in voices.names
+        }
         now = replace(voices, names=tuple(called[name] for name in voices.names))
         names = {number: called[name] for number, name in self.names.items()}
         return replace(self, names=names), tuple(

@@ -168,3 +168,14 @@ def test_times_are_rounded_so_that_neighbours_do_not_meet() -> None:
     assert told.borders.tolist() == [1.1, 3.3, 5.0]
     with pytest.raises(InputError, match="contradicts"):
         Corrections((Claim(1.1, 3.300001, "ann", Kind.ONLY), Claim(3.3, 5.0, "ben", Kind.ONLY)))
+
+
+def test_claims_follow_who_is_called_otherwise() -> None:
+    told = Corrections((Claim(0, 1, "SPEAKER_01"), Claim(1, 2, "SPEAKER_00", Kind.ONLY)))
+    before, now = {3: "SPEAKER_00", 5: "SPEAKER_01"}, {3: "ann", 5: "SPEAKER_01"}
+    assert told.renamed(before, now).names == ["SPEAKER_01", "ann"]
+    now[5] = "SPEAKER_00"  # a known voice bears a number
+    assert told.renamed(before, now).names == ["SPEAKER_00"]
+    both = Corrections((Claim(0, 1, "ann", Kind.ABSENT), Claim(0, 1, "SPEAKER_00")))
+    with pytest.raises(InputError, match=r"ann from .* contradicts !ann from"):
+        both.renamed(before, now | {3: "ann", 5: "SPEAKER_01"})

@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from diarize.clustering import make
+from diarize.scatter import Likeness
 from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.decoding import heard_alone
+from diarize.voices.vectors import Voiceprints
 
 from ..making import cells, unit_mean
 
@@ -59,6 +61,19 @@ def test_centroids_are_taken_from_windows_of_one_speaker():
     np.testing.assert_allclose(
         heard_alone(trellis, sets, before).centroids, [[2**-0.5, 2**-0.5], [0.8, 0.6]]
     )
+
+
+def test_who_is_not_known_keeps_the_number_unless_somebody_else_bears_it(conversation):
+    vectors, cells, _ = conversation
+    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
+    found = decoded(vectors, cells, estimator)
+    second = found.monologues.voiceprints().centroids[1:]
+    for name, names in (
+        ("anna", ("SPEAKER_00", "anna")),
+        ("SPEAKER_00", ("SPEAKER_02", "SPEAKER_00")),
+    ):
+        named, _ = found.named_after(Voiceprints((name,), second), Likeness())
+        assert tuple(named.names.values()) == names
 
 
 def test_sets_that_are_told_are_not_looked_for(conversation):
