@@ -229,13 +229,15 @@ class Diarizer:
             hook("clustering", 0, 1)
         estimator, found, notes = self.cluster(embedded, reference)
         look("clustering", estimator)
-        matched: tuple[Match, ...] = ()
+        matched: list[Match] = []
         if known is not None and known.names:
-            named, matched = found.named_after(known, self.likeness, embedded.narrow)
+            named = found.named_after(known, self.likeness, embedded.narrow)
             told = told.renamed(found.names, named.names)
             found = named
         if told.claims:
             found = self._corrected(found, told, embedded, estimator)
+        if known is not None and known.names:
+            matched = found.matches(known, self.likeness, embedded.narrow)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
         knowledge = self._knowledge_for(embedded)
@@ -265,7 +267,7 @@ class Diarizer:
             device=embedded.device,
             notes=tuple(notes),
             voices=found.monologues.voiceprints(embedded.narrow),
-            matches=matched,
+            matches=tuple(one for one in matched if one.same or one.speaker not in told.names),
             confidence=confidence,
             number=number,
             several=None if embedded.counts is None else embedded.counts.several(end),

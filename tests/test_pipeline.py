@@ -348,6 +348,20 @@ def test_corrections_mean_the_numbers_that_there_are_without_known_voices(
     without = diarizer.diarize(talk, corrections=told)
     corrected = diarizer.diarize(talk, corrections=told, known=known)
     assert turns_of(corrected.annotation) == turns_of(without.renamed(called).annotation)
+    same = [(match.speaker, match.voice) for match in corrected.matches if match.same]
+    assert same == [("anna", "anna")]
+
+
+def test_who_is_known_is_told_of_the_corrected_result(diarizer: Diarizer, talk: Path) -> None:
+    diarizer.n_speakers = 1
+    known = Voiceprints(("anna",), diarizer.diarize(talk).voices.centroids)
+    (match,) = diarizer.diarize(talk, known=known).matches
+    assert (match.speaker, match.same) == ("anna", True)
+    told = Annotation(uri="talk")
+    told[Segment(0, 12), "a"] = "ONLY:carl"
+    corrected = diarizer.diarize(talk, corrections=told, known=known)
+    assert corrected.voices.names == ("carl",)
+    assert corrected.matches == ()
 
 
 def test_the_model_is_loaded_once(diarizer: Diarizer, talk: Path) -> None:

@@ -66,9 +66,7 @@ class Decoded:
             annotation[segment, name] = name
         return annotation
 
-    def named_after(
-        self, known: Voiceprints, likeness: Likeness, narrow: bool = False
-    ) -> tuple[Decoded, tuple[Match, ...]]:
+    def named_after(self, known: Voiceprints, likeness: Likeness, narrow: bool = False) -> Decoded:
         """Call speakers who sound like known voices by their names; the band may be narrow.
 
         The others keep their numbers, unless a known voice bears one.
@@ -81,11 +79,12 @@ class Decoded:
             name: given.get(name) or (next(free) if name in known.names else name)
             for name in voices.names
         }
-        now = replace(voices, names=tuple(called[name] for name in voices.names))
-        names = {number: called[name] for number, name in self.names.items()}
-        return replace(self, names=names), tuple(
-            matches(now, known, eq, log_odds(now, known, likeness))
-        )
+        return replace(self, names={number: called[name] for number, name in self.names.items()})
+
+    def matches(self, known: Voiceprints, likeness: Likeness, narrow: bool = False) -> list[Match]:
+        """What speakers, by the names that they have, have to do with known voices."""
+        voices = self.monologues.voiceprints(narrow)
+        return matches(voices, known, eq, log_odds(voices, known, likeness))
 
 
 def decoder(

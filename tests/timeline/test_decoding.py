@@ -72,7 +72,7 @@ def test_who_is_not_known_keeps_the_number_unless_somebody_else_bears_it(convers
         ("anna", ("SPEAKER_00", "anna")),
         ("SPEAKER_00", ("SPEAKER_02", "SPEAKER_00")),
     ):
-        named, _ = found.named_after(Voiceprints((name,), second), Likeness())
+        named = found.named_after(Voiceprints((name,), second), Likeness())
         assert tuple(named.names.values()) == names
 
 
