@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -79,8 +80,9 @@ def find_jobs(arguments: _Path | Iterable[_Path], besides: str | Path | None = N
     A folder stands for all recordings below it, a file that ends in .txt, .lst or .list for the
     paths that its lines have, which are relative to its own folder; "#" begins a comment. What the
     shell has left of a pattern (`*`, `?`, `[...]`, `**` for any folders) is expanded. Results of
-    recordings below a folder or in a list keep their sub-folders; hidden files are passed over. One
-    of several arguments that stands for nothing is a job with a problem: it stops no others.
+    recordings below a folder or in a list keep their sub-folders; hidden files are passed over, and
+    so are clips that `diarize run` cut, of which it warns. One of several arguments that stands for
+    nothing is a job with a problem: it stops no others.
 
     Args:
         arguments: of the command line, or a single one; "-" is standard input.
@@ -162,7 +164,12 @@ def _named(argument: str, besides: Path | None) -> Iterator[Job]:
 
 
 def _below(root: str, besides: Path | None) -> Iterator[Job]:
-    found = recordings_in(Path(root), below=True, besides=besides)
+    from diarize.report.clips import is_clip
+
+    every = recordings_in(Path(root), below=True, besides=besides)
+    found = [path for path in every if not is_clip(path)]
+    if n_clips := len(every) - len(found):
+        warnings.warn(f"{root}: clips of earlier results are passed over ({n_clips})", stacklevel=2)
     if not found:
         raise InputError(f"{root}: is a folder without recordings (.wav, .flac, .ogg, .mp3, ...)")
     for path in found:

@@ -18,6 +18,8 @@ from diarize.audio import Recording
 from diarize.formats.turns import Turn, written_turns
 from diarize.storage.files import atomic_output, file_name
 
+_MARK = "clip of diarize"  # as a comment in the header of each, by which they are known
+
 _FULL_SCALE = 1 << 15  # of 16 bits: a recording that has no more is given back bit by bit
 
 
@@ -70,6 +72,15 @@ def cut_clips(recording: Recording, annotation: Annotation, folder: str | Path) 
         for clip in unfinished:
             clip.close()
     return [clip.path for clip in clips[:begun]]
+
+
+def is_clip(path: Path) -> bool:
+    """Whether a file is a clip that `cut_clips` wrote; of one that cannot be read, no."""
+    try:
+        with open(path, "rb") as file:
+            return _MARK.encode() in file.read(256)
+    except OSError:
+        return False
 
 
 def _names(turns: Sequence[Turn]) -> list[str]:
@@ -143,6 +154,7 @@ class _Clip:
         self._sink = _Sink(self._held.enter_context(atomic_output(self.path)))
         self._held.callback(self._sink.check)  # once the header is written, before it is named
         sound = soundfile.SoundFile(self._sink, "w", rate, channels, "PCM_16", format="WAV")
+        sound.comment = _MARK
         self._sound = self._held.enter_context(sound)
 
     def write(self, frames: Float32[np.ndarray, "frames channels"]) -> None:

@@ -121,6 +121,24 @@ def test_clips(run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: 
     assert soundfile.info(tone).samplerate == 8000
 
 
+def test_clips_of_an_earlier_result_are_no_recordings(
+    run: Run, write_tone: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    recording = write_tone("in/tone.wav")
+    options = ["--vad", "none", "--num-speakers", 1]
+    first = run(recording.parent, *options, "--clips", recording.parent / "clips")
+    told = rf"^{recording.parent}.*: clips of earlier results are passed over \(1\)$"
+    with pytest.warns(UserWarning, match=told):
+        again = run(recording.parent, *options)
+    assert again.out == first.out != ""
+    clips = recording.parent / "clips"
+    with pytest.warns(UserWarning, match=told):
+        run(clips, *options).assert_refused("is a folder without recordings")
+    (clip,) = (clips / "tone").iterdir()
+    assert run(clip, *options).status == 0  # which is named
+
+
 def test_a_failing_input_does_not_stop_the_others(
     run: Run, talk: Path, write_tone: Callable[..., Path], tmp_path: Path
 ) -> None:

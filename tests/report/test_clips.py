@@ -13,7 +13,7 @@ import soundfile
 from diarize.audio import open_recording
 from diarize.audio.decoders import CHUNK_VALUES
 from diarize.errors import InputError
-from diarize.report.clips import cut_clips
+from diarize.report.clips import cut_clips, is_clip
 
 from ..making import annotation
 
@@ -67,6 +67,16 @@ def test_names_stay_in_the_folder_and_apart(
     assert len({path.name.casefold() for path in found}) == len(os.listdir(folder)) == 6
     names = [path.name.rpartition("_")[0] for path in found]
     assert names == ["_._.._x", "a_b", "a_b_", "A_B__", "_", "n" * 150]
+
+
+def test_clips_are_known_again(noise: Path, tmp_path: Path) -> None:
+    (clip,) = cut_clips(open_recording(noise), annotation((0.5, 1.0, "a")), tmp_path / "clips")
+    copy = tmp_path / "ann.wav"
+    copy.write_bytes(clip.read_bytes())
+    assert is_clip(clip) and is_clip(copy)
+    other = clip.with_name("a_0001.000-0001.500.wav")
+    soundfile.write(other, np.zeros(RATE // 2), RATE)
+    assert not any(map(is_clip, (noise, other, tmp_path, tmp_path / "none.wav")))
 
 
 def test_the_folder_may_be_a_string(noise: Path, tmp_path: Path) -> None:
