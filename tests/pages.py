@@ -53,7 +53,9 @@ def furnish(folder: Path, repo_root: Path, talk: Path) -> None:
     shutil.copy(folder / "b.flac", folder / "recordings" / "monday")
     (folder / "recordings.lst").write_text("recordings/a.flac\nrecordings/monday/b.flac\n")
     _write_m4a(folder / "interview.m4a", samples[: 8 * SAMPLE_RATE])
-    for name, begin, end in (("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11)):
+    for name, begin, end in (
+        ("anna", 1, 5), ("ben1", 6.5, 9), ("ben2", 9, 11), ("carl", 9, 11)
+    ):  # fmt: skip
         voice = samples[round(begin * SAMPLE_RATE) : round(end * SAMPLE_RATE)]
         soundfile.write(folder / f"{name}.wav", voice, SAMPLE_RATE)
     for name, begin in (("anna", 1), ("ben", 6), ("cleo", 10)):

@@ -52,6 +52,7 @@ MODULES = {
     "diarize.scatter": "Axes Scatter",
     "diarize.sets": "Speakers SpeakerSets",
     "diarize.storage.cache": "Cache",
+    "diarize.voices.known": "learn_known save_voices",
     "diarize.voices.voiceprints": "Match Voiceprints name_speakers",
 }
 """Of single modules: what can be relied on among what they hold."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from diarize.activity.counts import Activity
 from diarize.errors import InputError
-from diarize.formats.speakers import read_speakers
+from diarize.formats.embeddings import Embeddings
+from diarize.formats.speakers import SpeakerArchive, read_speakers, write_speakers
 from diarize.progress import Hook
 from diarize.sets import to_sphere
 from diarize.voices.enrolment import enrol, require_name, require_own_name
@@ -20,22 +21,26 @@ from diarize.voices.voiceprints import ANONYMOUS
 
 
 def learn_known(
-    values: Sequence[str], diarizer: Any, activity: Activity, hook: Hook | None = None
+    values: Sequence[str | os.PathLike[str]],
+    diarizer: Any,
+    activity: Activity | None = None,
+    hook: Hook | None = None,
 ) -> Voiceprints:
     """Learn the voices that `--known` names.
 
     Args:
         values: NAME=CLIP or FILE.npz each.
         diarizer: a `Diarizer`, whose model is used.
-        activity: where there is speech in a clip.
+        activity: where there is speech in a clip; None: `NetworkActivity()`.
         hook: called as `hook(step, done, total)` after each person.
 
     Raises:
         InputError: a value that is none of these, a clip or file that cannot be used, or a name
             that comes from two places.
     """
-    archives = list(dict.fromkeys(value for value in values if _is_archive(value)))
-    clips = parse_known([value for value in values if not _is_archive(value)])
+    texts = [os.fspath(value) for value in values]
+    archives = list(dict.fromkeys(value for value in texts if _is_archive(value)))
+    clips = parse_known([value for value in texts if not _is_archive(value)])
     own = diarizer.model_sha256
     sources = {path: read_voices(path, own) for path in archives}
     sources["a clip"] = enrol(diarizer, clips, activity, hook)
@@ -46,6 +51,19 @@ def learn_known(
                 raise InputError(f"known {name}: from {origin[name]} and from {source}, which?")
             origin[name] = source
     return replace(join(list(sources.values())), origins=None)  # a name is a person
+
+
+def save_voices(voices: Voiceprints, path: str | os.PathLike[str], diarizer: Any) -> None:
+    """Write voices of the model of a `Diarizer`, one file, as `--known FILE.npz` takes it.
+
+    Raises:
+        InputError: the path cannot be written to.
+    """
+    model = Embeddings(voices.centroids, str(diarizer.model), diarizer.model_sha256)
+    nowhere = ("",) * len(voices.names)
+    seconds = 1 / np.maximum(voices.scarcity, 1e-9)
+    told = model, voices.names, nowhere, seconds, True, voices.narrowed
+    write_speakers(path, SpeakerArchive(*told))
 
 
 def _is_archive(value: str) -> bool:

@@ -13,7 +13,8 @@ from diarize.formats.embeddings import Embeddings
 from diarize.formats.speakers import SpeakerArchive, write_speakers
 from diarize.pipeline import Diarizer
 from diarize.storage.files import file_sha256
-from diarize.voices.known import learn_known, parse_known, read_voices
+from diarize.voices.known import learn_known, parse_known, read_voices, save_voices
+from diarize.voices.vectors import Voiceprints
 
 
 def test_clips_by_name() -> None:
@@ -97,3 +98,23 @@ def test_clips_and_files_together(tiny_weights: Path, talk: Path, tmp_path: Path
     with pytest.raises(InputError, match=r"^cannot read missing.npz: No such file"):
         learn_known(["missing.npz"], diarizer, whole)
     assert learn_known([str(write(second, model=own))], diarizer, whole).names == ()
+
+
+def test_voices_can_be_kept_and_added_to(tiny_weights: Path, talk: Path, tmp_path: Path) -> None:
+    diarizer = Diarizer(model=tiny_weights, device="cpu")
+    path, rows = tmp_path / "people.npz", np.eye(16, dtype=np.float32)[:2]
+    narrow, seconds = np.array([False, True]), np.array([3.0, 4.0])
+    save_voices(Voiceprints(("anna", "ben"), rows, seconds, narrow=narrow), path, diarizer)
+    known = learn_known([path], diarizer)
+    assert known.names == ("anna", "ben")
+    np.testing.assert_array_equal(known.centroids, rows)
+    assert (known.narrowed.tolist(), known.seconds.tolist()) == ([False, True], [3.0, 4.0])
+    save_voices(learn_known([path, f"carl={talk}"], diarizer, whole), path, diarizer)
+    assert learn_known([path], diarizer).names == ("anna", "ben", "carl")
+    with pytest.raises(InputError, match="voices of another model"):
+        learn_known([path], Diarizer(device="cpu"))
+    much = Voiceprints(("anna",), rows[:1])
+    save_voices(much, path, diarizer)
+    np.testing.assert_allclose(learn_known([path], diarizer).scarcity, much.scarcity, atol=1e-8)
+    save_voices(Voiceprints(), path, diarizer)
+    assert learn_known([path], diarizer).names == ()
