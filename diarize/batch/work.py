@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from diarize.pipeline import Diarizer
     from diarize.voices.vectors import Voiceprints
 
+_ELSEWHERE = {
+    "backend", "model", "seed", "max_set_size", "params", "timeline", "device", "cache", "diarizer",
+    "targets",
+}  # fmt: skip
+"""Attributes of a `Work` and its `Diarizer` that results tell of otherwise, or that change none."""
+
 Hook = Callable[[Job, str, str, float, float], None]
 """Told of progress: `hook(job, name of the recording, step, done, total)`."""
 
@@ -235,34 +241,33 @@ class Work:
     def options(self) -> dict[str, Any]:
         """What results tell of how they were found."""
         diarizer = self.diarizer
-        exclusive = {"exclusive": True} if self.exclusive else {}
         if self.channels == "per-speaker":
-            return {"channels": self.channels, **self._given(), **exclusive}
+            return self._given()
         return {
             "backend": diarizer.backend,
             "model": str(diarizer.model),
             "seed": diarizer.seed,
             "max_set_size": diarizer.max_set_size,
             **self._given(),
-            **exclusive,
             **diarizer.params,
         }
 
     def _given(self) -> dict[str, Any]:
-        """What was asked for of each recording."""
-        from diarize.timeline import TimelineOptions
+        """What was asked for of each recording, by the names of attributes."""
+        from diarize.activity import NetworkActivity
 
-        diarizer, plain = self.diarizer, vars(TimelineOptions())
-        turns = {k: v for k, v in vars(diarizer.timeline).items() if v != plain[k]}
         asked = {
-            "n_speakers": diarizer.n_speakers,
-            "min_speakers": diarizer.min_speakers,
-            "max_speakers": diarizer.max_speakers,
-            "start": self.start,
-            "end": self.end,
-            **turns,
+            one.name: value
+            for part in (self.diarizer.timeline, self.diarizer, self)
+            for one in fields(part)
+            if one.init and one.name not in _ELSEWHERE
+            if (value := _brief(getattr(part, one.name))) != one.default
         }
-        return {name: value for name, value in asked.items() if value is not None}
+        if asked.get("activity") == _brief(NetworkActivity()):
+            del asked["activity"]
+        if not self.diarizer.needs_reference:
+            asked.pop("truth", None)
+        return asked
 
     def fingerprint(self, job: Job, input_sha256: str) -> Fingerprint:
         """Name all that the results of an input depend on."""
@@ -314,6 +319,22 @@ def _named(activity: Any) -> Any:
     return (
         getattr(activity, "identity", None) or (own and getattr(activity, "__name__", "")) or None
     )
+
+
+def _brief(value: Any) -> Any:
+    """An option as JSON tells of it: turns by their file, voices by their names."""
+    from diarize.voices.vectors import Voiceprints
+
+    turns = getattr(value, "__self__", value)  # those of a file tell where there is speech
+    if isinstance(turns, Turns):
+        return str(turns.path)
+    if isinstance(value, Voiceprints):
+        return list(value.names)
+    if is_dataclass(value):
+        return repr(value)
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _said(turns: Turns, job: Job) -> dict[str, list[tuple[float, float, str]]]:

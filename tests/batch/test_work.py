@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diarize.activity import SileroActivity
+from diarize.activity import NetworkActivity, SileroActivity, whole
 from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job
 from diarize.batch.work import Work
@@ -102,6 +102,45 @@ def test_a_fingerprint_changes_with_all_that_a_result_depends_on(
     other = tmp_path / "other.safetensors"
     other.write_bytes(tiny_weights.read_bytes() + b" ")
     assert told(model=other).fingerprint(Job("a.wav"), "sound").model != prints[0].model
+
+
+def test_a_result_tells_of_all_options_that_are_not_the_usual_ones(
+    work: Work, tmp_path: Path
+) -> None:
+    plain = replace(work.diarizer, n_speakers=None, activity=NetworkActivity())
+    usual = {"backend", "model", "seed", "max_set_size", *plain.params}
+    assert replace(work, diarizer=plain).options.keys() == usual
+    said = turns(tmp_path / "said.rttm", A + B)
+    voices = Voiceprints(("anna", "ben"), np.eye(2, dtype=np.float32))
+    of_diarizer = {
+        "n_speakers": 2, "min_speakers": 1, "max_speakers": 3, "counts": False, "window": 1.0,
+        "step": 0.25, "known_threshold": 0.5,
+    }  # fmt: skip
+    of_work = {
+        "channels": "separate", "start": 1.0, "end": 2.0, "linked": True, "same_person": 0.5,
+        "exclusive": True,
+    }  # fmt: skip
+    told = replace(
+        work,
+        diarizer=replace(plain, timeline=TimelineOptions(switch=0.2), **of_diarizer),
+        truth=said,
+        corrections=said,
+        known=voices,
+        **of_work,
+    )
+    more = {"switch": 0.2, "corrections": str(said.path), "known": ["anna", "ben"]}
+    added = {name: value for name, value in told.options.items() if name not in usual}
+    assert added == {**of_diarizer, **of_work, **more}
+    oracle = replace(told, diarizer=replace(plain, backend="oracle"))
+    assert oracle.options["truth"] == str(said.path)
+    for activity, name in (
+        (SileroActivity(min_speech=1), "SileroActivity(threshold=0.1, min_speech=1, min_silence="),
+        (whole, "whole"),
+        (said.speech, str(said.path)),
+        (np.array([[0.0, 1.5]]), "[[0.0, 1.5]]"),
+    ):
+        options = replace(work, diarizer=replace(plain, activity=activity)).options
+        assert str(options["activity"]).startswith(name)
 
 
 def test_a_fingerprint_changes_with_the_detector(
