@@ -36,7 +36,9 @@ PUBLIC = {
         "FOR_READERS TRANSCRIPTS Passage Transcript Word label label_transcripts read_transcripts "
         "require_text require_transcript text_format transcript_format transcripts_text"
     ),
-    "diarize.tuning": "METRICS Conversation Outcome Trial Tuning tune tune_recordings",
+    "diarize.tuning": (
+        "METRICS Conversation Outcome Preset Trial Tuning read_preset tune tune_recordings tuned"
+    ),
 }
 """Of packages: exactly what they offer."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from diarize.tuning.recordings import Conversation, tune_recordings
+from diarize.tuning.presets import Preset, read_preset
+from diarize.tuning.recordings import Conversation, tune_recordings, tuned
 from diarize.tuning.search import METRICS, Outcome, Tuning
 from diarize.tuning.trials import Trial, tune
 
@@ -10,8 +11,11 @@ __all__ = [
     "METRICS",
     "Conversation",
     "Outcome",
+    "Preset",
     "Trial",
     "Tuning",
+    "read_preset",
     "tune",
     "tune_recordings",
+    "tuned",
 ]

@@ -16,7 +16,7 @@ from diarize.errors import InputError
 from diarize.progress import Hook
 from diarize.scoring import Scores, score_files
 from diarize.timeline.trellis import TimelineOptions
-from diarize.tuning.presets import TIMELINE
+from diarize.tuning.presets import TIMELINE, UNSETTLED, Preset
 from diarize.tuning.search import Params, Space, Tuning, search
 from diarize.tuning.trials import declared_space
 
@@ -32,10 +32,10 @@ TIMELINE_SPACE: dict[str, Sequence[Any]] = {
 }
 """What is worth tuning of the timeline; the default first."""
 
-_SETTLED = {
-    "n_speakers", "min_speakers", "max_speakers", "max_set_size", "compose", "scatter",
-    "random_state",
-}  # fmt: skip
+_SPEAKERS = ("n_speakers", "min_speakers", "max_speakers", "max_set_size")
+"""Options of every backend that a `Diarizer` has as its own."""
+
+_SETTLED = {*_SPEAKERS, *UNSETTLED}
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,7 @@ def tune_recordings(
     embedded = _embed(diarizer, conversations, hook)
 
     def evaluate(params: Params, step: Callable[[], None]) -> list[float]:
-        of_timeline = {name: value for name, value in params.items() if name in TIMELINE}
-        other = copy(diarizer)
-        other.timeline = replace(diarizer.timeline, **of_timeline)
-        other.params = {**diarizer.params, **{k: v for k, v in params.items() if k not in TIMELINE}}
+        other = tuned(diarizer, Preset("", diarizer.backend, params))
         rates = []
         for one, vectors in zip(conversations, embedded, strict=True):
             with warnings.catch_warnings():  # in a search the score says all
@@ -123,6 +120,24 @@ def tune_recordings(
     return search(
         diarizer.backend, "der", space, evaluate, weights, budget=budget, seed=seed, hook=hook
     )
+
+
+def tuned(diarizer: Diarizer, found: Preset | Tuning) -> Diarizer:
+    """Give a `Diarizer` the options of a preset, or of what a search found, as `--preset` does.
+
+    Another one; options that are not among these stay, and so does the backend where all are of the
+    timeline.
+    """
+    preset = Preset("", found.backend, found.params)
+    of_backend = preset.clustering_params
+    other = copy(diarizer)  # shares the model, once it is loaded
+    for name in _SPEAKERS:
+        if name in of_backend:
+            setattr(other, name, of_backend.pop(name))
+    other.backend = diarizer.backend if preset.suits_any else preset.backend
+    other.params = {**diarizer.params, **of_backend}
+    other.timeline = replace(diarizer.timeline, **preset.timeline_params)
+    return other
 
 
 def recordings_space(diarizer: Diarizer) -> dict[str, Sequence[Any]]:

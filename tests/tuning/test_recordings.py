@@ -14,7 +14,8 @@ from diarize.errors import InputError
 from diarize.pipeline import Diarizer
 from diarize.scoring import score_files
 from diarize.timeline import TimelineOptions
-from diarize.tuning import Conversation, tune_recordings
+from diarize.tuning import Conversation, Outcome, Preset, Tuning, tune_recordings, tuned
+from diarize.tuning.presets import PRESETS
 from diarize.tuning.recordings import TIMELINE_SPACE, recordings_space
 
 SPACE = {"overlap": (0.05, 0.5), "count_penalty": (1.0, 4.0), "min_turn": (0.2, 1.0)}
@@ -143,3 +144,17 @@ def test_recordings_that_cannot_be_used(diarizer: Diarizer, talk: Path) -> None:
     later[Segment(5, 6)] = "a"
     with pytest.raises(InputError, match=r"talk.wav: no true turn lies in what is read of it$"):
         Conversation(open_recording(talk, end=4), later)
+
+
+def test_a_diarizer_takes_a_preset() -> None:
+    plain = Diarizer(params={"n_restarts": 2}, max_speakers=4, timeline=TimelineOptions(switch=0.1))
+    options = {"n_speakers": 5, "max_set_size": 1, "set_penalty": 0.1, "overlap": 0.2}
+    other = tuned(plain, Preset("p", "ckm", options))
+    assert (other.backend, other.n_speakers, other.max_set_size) == ("ckm", 5, 1)
+    assert other.params == {"n_restarts": 2, "set_penalty": 0.1}
+    assert other.timeline == TimelineOptions(switch=0.1, overlap=0.2)
+    assert (plain.n_speakers, plain.max_speakers, other.max_speakers) == (None, 4, 4)
+    assert tuned(Diarizer(), PRESETS["gcr-librispeech-d2"]).backend == "gcr"
+    assert tuned(Diarizer(backend="gcr"), PRESETS["turns"]).backend == "gcr"  # of the timeline
+    found = Tuning("gcr", "der", (Outcome({"threshold": 0.4}, 1.0, 0.0),), 1, 1)
+    assert tuned(plain, found).params == {"n_restarts": 2, "threshold": 0.4}
