@@ -30,8 +30,8 @@ class Diarization:
         device: what f ran on.
         notes: what a person should know.
         voices: what each speaker sounds like, by first appearance.
-        matches: what each speaker has to do with voices that are known, or of other recordings; of
-            who is named by a person, at most that he is one of them.
+        matches: what each speaker has to do with voices that are known, or of other recordings;
+            where a correction names a speaker, only that they are one of these.
         confidence: for each segment and track of the annotation, the probability that its speaker
             is heard at an instant drawn from it.
         number: how probable each number of speakers is; one is certain where it was told, and
