@@ -20,15 +20,6 @@ from diarize.clustering.cap.similarity import Similarity
 CHUNK = 2**15
 """Sets whose scores are computed in one matrix product."""
 
-SELECTIVE = 400
-"""Rows from which it pays to rule out partners before all pairs are looked at."""
-
-LIKELY = 8
-"""Partners of the largest delta that are looked at first."""
-
-FEW = 3
-"""Partners are few below this part of the rows: to copy more costs more than it saves."""
-
 
 class RowMaxima(NamedTuple):
     """What one row's messages ask of its scores T(c) = S(c) + sum of delta(k) over k in c."""
@@ -81,17 +72,11 @@ class Pairs:
         scores[row] = scores[:, row] = -np.inf
 
     def maxima(
-        self, scores: Float32[np.ndarray, "n n"], delta: Float32[np.ndarray, " n"], row: int
+        self, scores: Float32[np.ndarray, "n n"], delta: Float32[np.ndarray, " n"]
     ) -> RowMaxima:
         """Algorithm 2 for one row."""
-        partners = self._partners(scores, delta, row)
-        totals = self._totals  # [l, k] = T({l, k}) - delta(k)
-        if partners is not None:
-            totals = scores[partners]
-            totals += delta[partners, None]
-        else:
-            np.add(scores, delta[:, None], out=totals)
-        gains = totals.max(axis=0)
+        np.add(scores, delta[:, None], out=self._totals)  # [l, k] = T({l, k}) - delta(k)
+        gains = self._totals.max(axis=0)
         with_k = gains + delta
         u = int(with_k.argmax())
         v = int((scores[u] + delta).argmax())
@@ -109,22 +94,6 @@ class Pairs:
                 most = max(most, (rest.max(axis=1) + delta[rows]).max())
             without[w] = most
         return RowMaxima(gains, without, (u, v))
-
-    def _partners(
-        self, scores: Float32[np.ndarray, "n n"], delta: Float32[np.ndarray, " n"], row: int
-    ) -> Int64[np.ndarray, " few"] | None:
-        """Rows among which every row has its best partner; None if they are not few.
-
-        S is never above 0: a partner l cannot be the best where delta(l) is below what a few
-        likely partners give everybody.
-        """
-        if len(delta) < SELECTIVE:
-            return None
-        likely = np.argpartition(delta, -LIKELY)[-LIKELY:]
-        enough = (scores[likely] + delta[likely, None]).max(axis=0)
-        enough[row] = np.inf
-        partners = np.flatnonzero(delta >= enough.min())
-        return partners if len(partners) < len(delta) // FEW else None
 
 
 class Sets:
@@ -168,7 +137,7 @@ class Sets:
         scores[self._with(row)] = -np.inf
 
     def maxima(
-        self, scores: Float32[np.ndarray, " cells"], delta: Float32[np.ndarray, " n"], row: int
+        self, scores: Float32[np.ndarray, " cells"], delta: Float32[np.ndarray, " n"]
     ) -> RowMaxima:
         """As for pairs."""
         totals = self._totals
@@ -248,7 +217,7 @@ class CompositionScores:
                 self._fill(block)
             for row in range(block.start, block.stop):
                 scores = self._scores[row - block.start].reshape(self._layout.shape)
-                found = self._layout.maxima(scores, narrow[row], row)
+                found = self._layout.maxima(scores, narrow[row])
                 answer.gains[row] = found.gains
                 answer.without[row] = found.without
                 answer.used[row, list(found.best)] = True

@@ -59,23 +59,6 @@ def test_maxima_with_and_without_each_row(n, d, seed):
         assert ((sizes >= 2) & (sizes <= d)).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_ruling_partners_out_changes_nothing(seed, monkeypatch):
-    n = 60
-    similarity = world(n, seed)
-    generator = np.random.default_rng(seed)
-    delta = np.where(generator.random((n, n)) < 0.15, 0.0, -9.0 - generator.random((n, n)))
-    scores = CompositionScores(similarity, 2, PLENTY)
-    whole = scores.maxima(delta)
-    monkeypatch.setattr(maxima, "SELECTIVE", 10)
-    few = scores.maxima(delta)
-    layout = scores._layout
-    matrix = scores._scores[3].reshape(n, n)
-    assert layout._partners(matrix, delta[3].astype(np.float32), 3) is not None
-    for one, other in zip(whole, few, strict=True):
-        assert np.allclose(one, other, atol=1e-6)
-
-
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("budget", [1, 600, 4000])
 def test_scores_made_on_the_fly_are_those_that_are_kept(d, budget, monkeypatch):
