@@ -6,22 +6,37 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from ..forked import forked_commands
 
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 for folder in (".", "learning_through_clustering", "dpgmm", "conversations", "embedding"):
     sys.path.append(str(RECIPES / folder))  # as if a script of that folder ran
 
 
+commands = Path(sys.executable).parent
+"""The folder of the `python` and `diarize` of this environment; while tests run, of their forks."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_commands() -> Iterator[None]:
+    global commands
+    own = commands
+    with forked_commands() as commands:
+        yield
+    commands = own
+
+
 def run_script(script: Path, *options: object) -> subprocess.CompletedProcess[str]:
-    """Run a bash script with the `python` and `diarize` of this environment."""
-    commands = Path(sys.executable).parent
+    """Run a script of bash or Python with the `python` and `diarize` of this environment."""
     environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", str(script), *map(str, options)]
+    program = str(commands / "python") if script.suffix == ".py" else "bash"
+    command = [program, str(script), *map(str, options)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -81,6 +82,32 @@ def test_other_options_are_refused(script: Path, options: list[str], reason: str
 
 def test_help_is_the_head_of_the_script(script: Path) -> None:
     assert run_script(script, "--help").stdout == "What it does.\n  run.sh [--two-words X]\n"
+
+
+PROGRAM = """
+import json, os, sys
+seen = [sys.argv, sys.path, os.getcwd(), os.environ["PYTHONPATH"], sys.stdin.read(), __name__]
+print(json.dumps(seen), flush=True)
+print("to others", file=sys.stderr)
+sys.exit({"none": None, "number": 3, "words": "a reason"}[sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("end", ["none", "number", "words", "error"])
+@pytest.mark.parametrize("first", [["folder/program.py"], ["-m", "program"], ["-c", PROGRAM]])
+def test_a_forked_program_is_as_one_that_was_started(
+    first: list[str], end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "folder"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "program.py").write_text(PROGRAM)
+    script = tmp_path / "run.sh"
+    script.write_text('cd "$(dirname "$0")"; echo heard | "$@"\n')
+    own = run_script(script, sys.executable, *first, end)
+    forked = run_script(script, "python", *first, end)
+    assert (own.returncode, own.stdout) == (forked.returncode, forked.stdout)
+    assert own.stderr.splitlines()[-1] == forked.stderr.splitlines()[-1]
+    assert own.returncode == {"none": 0, "number": 3}.get(end, 1)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +19,8 @@ from train_splitnet import (
 
 from diarize.clustering.dpgmm.splitnet import SplitNetConfig, load_splitnet
 from diarize.errors import InputError, TrainingError
+
+from .conftest import run_script
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_the_loss_knows_no_names_and_no_order():
 
 def test_the_script(repo_root, tmp_path):
     script = repo_root / "recipes" / "dpgmm" / "train_splitnet.py"
-    command = [sys.executable, str(script), "--dim", "2", "--out", str(tmp_path), "--until", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_script(script, "--dim", 2, "--out", tmp_path, "--until", 0)
+    assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path / 'splitnet.safetensors'}\n"
     assert load_splitnet(tmp_path / "splitnet.safetensors").config.dimension == 2
