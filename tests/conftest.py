@@ -178,6 +178,15 @@ def repo_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def forked() -> Iterator[Path]:
+    """A folder with a `python` and a `diarize` that begin at once (see `forked.py`)."""
+    from .forked import forked_commands
+
+    with forked_commands() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
 def shared_dir() -> Path:
     """The folder of the corpora; only for tests marked `needs_speech`."""
     return SHARED

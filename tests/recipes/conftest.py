@@ -12,8 +12,6 @@ from types import ModuleType
 
 import pytest
 
-from ..forked import forked_commands
-
 RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 for folder in (".", "learning_through_clustering", "dpgmm", "conversations", "embedding"):
     sys.path.append(str(RECIPES / folder))  # as if a script of that folder ran
@@ -24,11 +22,10 @@ commands = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _forked_commands() -> Iterator[None]:
+def _forked_commands(forked: Path) -> Iterator[None]:
     global commands
-    own = commands
-    with forked_commands() as commands:
-        yield
+    own, commands = commands, forked
+    yield
     commands = own
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -77,12 +76,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, script: str, *arguments: str) -> None:
-    """Two processes, as torchrun starts them."""
+def run(forked: Path, folder: Path, script: str, *arguments: str) -> None:
+    """Two processes, as torchrun starts them: new ones, though it itself is a fork."""
     path = folder / "script.py"
     path.write_text(script)
     starter = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = [sys.executable, *starter, str(path), str(folder)]
+    command = [str(forked / "python"), *starter, str(path), str(folder)]
     done = subprocess.run(
         [*command, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -93,15 +92,15 @@ def run(folder: Path, script: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path) -> None:
-    run(folder, TRAIN, "3", "one")
-    run(folder, TRAIN, "2", "parts")
-    run(folder, TRAIN, "3", "parts")
+def test_two_processes_agree_and_go_on_after_an_interruption(folder: Path, forked: Path) -> None:
+    run(forked, folder, TRAIN, "3", "one")
+    run(forked, folder, TRAIN, "2", "parts")
+    run(forked, folder, TRAIN, "3", "parts")
     whole, parts = (load_file(folder / name / "model.safetensors") for name in ("one", "parts"))
     assert all(torch.equal(parts[name], tensor) for name, tensor in whole.items())
 
     # Both step along the mean of the two gradients.
-    run(folder, GRADIENTS, "0", "gradients")
+    run(forked, folder, GRADIENTS, "0", "gradients")
     files = ("both-0", "both-1", "own-0", "own-1")
     both, again, first, second = (load_file(folder / f"{name}.safetensors") for name in files)
     for name, gradient in both.items():
