@@ -152,12 +152,12 @@ def test_the_end_is_as_good_as_a_recordings(sound: np.ndarray, talk: Path) -> No
     assert diarizer.live().uri == "talk"
 
 
-def test_history_is_settled_meanwhile(sound: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_is_settled_meanwhile(begun: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     # Sound is far ahead of the clock: a busy machine puts no pass off.
     clock = count(start=0, step=-1000)
     monkeypatch.setattr("diarize.streaming.diarizer.monotonic", lambda: next(clock))
     diarizer = StreamingDiarizer(RATE, refine=5.0)
-    long = np.tile(sound, 2)
+    long = np.tile(begun, 2)
     final: list[Turn] = []
     for begin in range(0, len(long), 4000):
         final += [turn for turn in diarizer.push(long[begin : begin + 4000]) if turn.final]
