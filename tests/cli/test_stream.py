@@ -69,11 +69,13 @@ def test_raw_samples_in_and_lines_out(
 
 
 def test_a_file_gives_what_its_samples_give(
-    cli: Cli, pipe: Callable[[bytes], None], pcm: bytes, talk: Path
+    cli: Cli, pipe: Callable[[bytes], None], pcm: bytes, tmp_path: Path
 ) -> None:
-    played = cli("stream", talk, "--speed", "max", "--format", "rttm")
+    begun = pcm[: 2 * 6 * 16_000]
+    soundfile.write(tmp_path / "talk.wav", np.frombuffer(begun, "<i2"), 16_000)
+    played = cli("stream", tmp_path / "talk.wav", "--speed", "max", "--format", "rttm")
     assert played.status == 0, played.err
-    pipe(pcm)
+    pipe(begun)
     piped = cli("stream", "--format", "rttm")
     assert piped.out.replace(" stdin ", " talk ") == played.out != ""
 
