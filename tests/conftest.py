@@ -63,20 +63,20 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     function.__annotations__ = hints
     checked = _beartype(function)
     function.__annotations__ = written
-    if checked is not function and "<locals>" in function.__qualname__:
+    if "<locals>" in function.__qualname__ and WRAPPED in (checked.__kwdefaults__ or {}):
         _known[key] = checked
     return _sized(function, checked)
 
 
 # A function in a function is another one at each call, and to write its checks takes a millisecond.
 _known: dict[tuple[str, str, CodeType], Any] = {}
+WRAPPED = "__beartype_func"  # the keyword by which beartype's checks know their function
 
 
 def _also_for(function: Callable[..., Any], checked: Any) -> Callable[..., Any]:
     """The checks of a function around another one, that differs in what surrounds it alone."""
     again = FunctionType(checked.__code__, checked.__globals__, closure=checked.__closure__)
-    assert "__beartype_func" in checked.__kwdefaults__
-    again.__kwdefaults__ = {**checked.__kwdefaults__, "__beartype_func": function}
+    again.__kwdefaults__ = {**checked.__kwdefaults__, WRAPPED: function}
     return again
 
 
