@@ -110,6 +110,13 @@ def answer_call(connection: socket.socket, own: list[str]) -> NoReturn:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        # An old one asked when it was opened whether it can seek, and was another file then.
+        old = getattr(sys, name)
+        kind = {"encoding": old.encoding, "errors": old.errors, "closefd": False}
+        new = open(number, "w" if number else "r", 1 if old.line_buffering else -1, **kind)  # noqa: SIM115
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -87,6 +87,9 @@ def test_help_is_the_head_of_the_script(script: Path) -> None:
 PROGRAM = """
 import json, os, sys
 seen = [sys.argv, sys.path, os.getcwd(), os.environ["PYTHONPATH"], sys.stdin.read(), __name__]
+for one in (sys.stdin, sys.stdout, sys.stderr):
+    seen += [one.seekable(), one.encoding, one.errors, one.line_buffering]
+sys.stdout.reconfigure(errors="replace")
 print(json.dumps(seen), flush=True)
 print("to others", file=sys.stderr)
 sys.exit({"none": None, "number": 3, "words": "a reason"}[sys.argv[1]])
