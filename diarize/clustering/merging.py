@@ -33,6 +33,9 @@ def merges(costs: Costs, join: Join) -> Iterator[tuple[int, int, float]]:
     while len(costs) and np.isfinite(least.min()):
         stays = int(least.argmin())
         goes = int(costs[stays].argmin())
+        if costs[stays, goes] > least[stays]:  # rounding may tell (i, j) from (j, i)
+            least[stays] = costs[stays, goes]
+            continue
         yield stays, goes, float(costs[stays, goes])
         lost = np.minimum(costs[stays], costs[goes]) <= least  # whose nearest was one of the two
         lost &= np.isfinite(least)

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import merging
 from diarize.clustering.agglomerative import Agglomerative
-from diarize.clustering.merging import cut, ward_merges, ward_tree
+from diarize.clustering.merging import cut, merges, ward_merges, ward_tree
 
 
 def fit(rows, **options):
@@ -69,3 +69,17 @@ def test_merges_are_those_of_scipy(seed: int, n: int) -> None:
     rows = np.random.default_rng(seed).normal(size=(n, 3))
     costs = [cost for *_, cost in ward_merges(rows, np.ones(n, dtype=np.int64))]
     assert np.allclose(costs, linkage(rows, "ward")[:, 2] ** 2 / 2)
+
+
+@given(st.integers(0, 2**40))
+def test_what_may_not_be_merged_is_not_however_costs_are_rounded(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    costs = rng.random((9, 9))
+    costs = (costs + costs.T) / 2 + 1e-16 * rng.integers(0, 3, (9, 9))
+    apart = np.triu(rng.random((9, 9)) < 0.5, 1)
+    costs[apart | apart.T] = np.inf
+
+    def nearest(one: int, other: int, others: np.ndarray) -> np.ndarray:
+        return np.minimum(costs[one, others], costs[other, others])
+
+    assert all(cost < 1 + 1e-15 for *_, cost in merges(costs, nearest))
