@@ -14,6 +14,7 @@ from diarize.corrections.claims import RESOLUTION, Corrections
 from diarize.corrections.speakers import Corrected, correct_speakers
 from diarize.sets import SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.voices.voiceprints import free_names
 
 
 def decode_corrected(
@@ -100,5 +101,5 @@ def _renamed(
 
 def _complete(names: Sequence[str | None]) -> list[str]:
     """Call who has no name by the first numbers that are free."""
-    free = (name for n in range(2 * len(names)) if (name := f"SPEAKER_{n:02d}") not in names)
+    free = free_names(names)
     return [next(free) if name is None else name for name in names]

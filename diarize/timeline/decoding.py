@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import count
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from diarize.timeline.paths import best_path
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import Turn, in_scraps, name_turns, turns
 from diarize.voices.vectors import Monologues, Voiceprints
-from diarize.voices.voiceprints import Match, identify, log_odds, matches
+from diarize.voices.voiceprints import Match, free_names, identify, log_odds, matches
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation, Segment
@@ -73,8 +72,7 @@ class Decoded:
         """
         voices = self.monologues.voiceprints(narrow)
         given = identify(voices, known, likeness)
-        taken = {*voices.names, *known.names}
-        free = (name for n in count() if (name := f"SPEAKER_{n:02d}") not in taken)
+        free = free_names({*voices.names, *known.names})
         called = {
             name: given.get(name) or (next(free) if name in known.names else name)
             for name in voices.names

@@ -8,8 +8,9 @@ like them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -177,14 +178,18 @@ def name_speakers(
     names = [given[n].get(name) for n, name in speakers]
     persons = link(recordings, names, likeness)
     called = {person: name for person, name in zip(persons, names, strict=True) if name}
-    free = (f"SPEAKER_{n:02d}" for n in range(len(speakers) + len(known.names)))
-    strangers = (name for name in free if name not in known.names)
+    strangers = free_names(known.names)
     result: list[dict[str, str]] = [{} for _ in recordings]
     for (n, name), person in zip(speakers, persons, strict=True):
         if person not in called:
             called[person] = next(strangers)
         result[n][name] = called[person]
     return result
+
+
+def free_names(taken: Container[str | None]) -> Iterator[str]:
+    """What people are called whom nobody knows: SPEAKER_00 and on, but for what is taken."""
+    return (name for n in count() if (name := f"SPEAKER_{n:02d}") not in taken)
 
 
 def _identify_strangers(
