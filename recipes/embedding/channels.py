@@ -9,7 +9,7 @@ What f makes of a window is what it is to make of the same window after a teleph
 of the window itself, so that all else stays as it is. No labels are needed, and g does not move.
 OUT gets a checkpoint, from which it goes on, and at the end `model.safetensors`, with axes that are
 measured anew; what else is known of the vectors stays. --start: begin with these weights, which
-have learned it in part. PACK is what `on_gpu.py` packed: there sound is made on the device as well,
+have learned it in part. PACK is what `timed.py` packed: there sound is made on the device as well,
 and axes stay as they were; `--steps 0 --start OUT/model.safetensors` with SPEECH_DIR measures them.
 """
 
@@ -23,7 +23,9 @@ import numpy as np
 import torch
 from go_on import EDGES
 from jaxtyping import Float
-from on_gpu import Episodes, is_pack, joined
+from packed_episodes import Episodes, joined
+from packs import is_pack
+from quick_episodes import episodes_on
 from torch import Tensor
 
 from diarize.embedding import CompositionalEmbedding, load_model, save_model
@@ -127,7 +129,9 @@ def main() -> None:
     if packed:
         heard = EpisodeConfig(8, acoustics=AFTER)
         made = Packed(
-            Episodes(told.speech[0], heard, told.device, told.seed, told.all, trainer.step)
+            episodes_on(told.device)(
+                told.speech[0], heard, told.device, told.seed, told.all, trainer.step
+            )
         )
     else:
         voices = collect_voices(utterances_of(told.speech, told.split))

@@ -7,7 +7,7 @@
 Models err in different places, so that the mean of their cosines is right more often than each.
 Each is a name that ships or a weights file, of one branch or several, all of whose branches have
 the same sizes; all models count alike. VOICES_DIR is the folder `voices` of a training (`diarize
-train embedding --out`), PACK what `on_gpu.py` packed, with which sound is made on the device and
+train embedding --out`), PACK what `timed.py` packed, with which sound is made on the device and
 axes stay as they were. The branches stand still; a projection of their vectors, side by side, and g
 of the paper's form learn that mean: of windows, and of what g makes of two of them. No labels are
 needed, so nothing can be learned by heart.
@@ -25,7 +25,8 @@ from typing import NamedTuple
 import torch
 from go_on import EDGES
 from jaxtyping import Float
-from on_gpu import Episodes, is_pack
+from packs import is_pack
+from quick_episodes import episodes_on
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -188,7 +189,7 @@ def _rendered(told: argparse.Namespace) -> Iterator[Batch]:
 def _packed(told: argparse.Namespace) -> Iterator[Batch]:
     sounds = (replace(heard, edges=EDGES) for heard in (Acoustics(), LIGHT))
     configs = [EpisodeConfig(24, acoustics=heard) for heard in sounds]
-    episodes = Episodes(told.voices, configs[0], told.device, told.seed, told.all)
+    episodes = episodes_on(told.device)(told.voices, configs[0], told.device, told.seed, told.all)
     for number in count():
         episodes.config = configs[number % 2]
         yield episodes.batch()

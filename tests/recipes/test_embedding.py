@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -15,9 +14,7 @@ from torch.nn.functional import normalize
 
 from diarize.embedding import CompositionalEmbedding, EmbeddingConfig
 from diarize.mixing.voices import Voices
-from diarize.training.episodes import EpisodeConfig
 from diarize.training.loop import LoopConfig
-from diarize.training.rendering import Acoustics
 
 
 class FirstEncoder(nn.Module):
@@ -143,46 +140,3 @@ def test_ways_of_the_report(recipe_module: Callable[[str], ModuleType]) -> None:
     decibels = 20 * np.log10(sides.std(axis=-1) / noise.std(axis=-1))
     low, high = report.SNR
     assert low - 0.2 < decibels.min() < decibels.max() < high + 0.2
-
-
-@pytest.mark.needs_torchaudio
-def test_whom_a_gpu_lets_speak_in_the_middle_is_heard_there(
-    recipe_module: Callable[[str], ModuleType],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    on_gpu = recipe_module("embedding/on_gpu.py")
-    monkeypatch.setattr(on_gpu, "AS_RECORDED", 1.0)
-    n, speakers = 4 * 16_000, 8
-    tones = 500.0 + 300.0 * np.arange(speakers)
-    time = np.arange(n) / 16_000
-    voices = Voices.of(
-        [(5000 * np.sin(2 * np.pi * tone * time)).astype(np.int16) for tone in tones],
-        np.array([f"s{v}" for v in range(speakers)]),
-        np.array(["x"] * speakers),
-    )
-    on_gpu.pack(voices, tmp_path, [np.ones(n, np.float32)], np.ones((1, 3, 80), np.float32))
-    clean = Acoustics(rooms=0.0, one_place=0.0, noisy=0.0, coded=0.0, gain=0.0)
-    config = EpisodeConfig(episodes=2, seconds=(1.0,), acoustics=clean)
-    episodes = on_gpu.Episodes(tmp_path, config, "cpu", seed=0)
-    chosen, plans = episodes._choose(), episodes._plan(16_000)
-    audio = episodes._render(chosen, plans, 16_000).unflatten(0, (2, -1)).numpy()
-    middle = audio[..., 8_000 - 800 : 8_000 + 800] * np.hanning(1600)
-    power = np.abs(np.fft.rfft(middle))[..., np.round(tones / 10).astype(int)]  # of every tone
-    loud = power > 0.2 * power.max(axis=2, keepdims=True)
-    heard = np.take_along_axis(loud, chosen[:, None].numpy(), axis=2)
-    np.testing.assert_array_equal(heard, plans.members.numpy())
-    assert sorted(chosen[0].tolist()) == list(range(speakers))
-    assert {1, 2, 3} == set(plans.members.sum(dim=2).flatten().tolist())
-
-    heard = np.eye(speakers, dtype=np.float32)[[*range(7), 6]]  # the last two are one person
-    both = replace(voices, heard=heard)
-    on_gpu.pack(both, tmp_path, [np.ones(n)], np.ones((1, 3, 80)), train=["s6", "s7"])
-    fewer = replace(config, speakers=7, episodes=20)
-    rows = on_gpu.Episodes(tmp_path, fewer, "cpu", seed=0)._choose()
-    assert not (((rows == 6).any(dim=1)) & ((rows == 7).any(dim=1))).any()
-    of_train = on_gpu.Episodes(tmp_path, config, "cpu", seed=0, of_all=False)
-    assert len(of_train.starts) == 2
-    batch = episodes.batch()
-    assert batch.features.shape[1:] == (97, 32)
-    assert batch.features.isfinite().all()
