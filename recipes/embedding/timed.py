@@ -3,6 +3,7 @@
     python recipes/embedding/timed.py pack VOICES OUT --noise DIR... --rooms DIR [--train VOICES]
     python recipes/embedding/timed.py train PACK OUT MODEL... [--minutes 5] [--all]
         [--episodes 24] [--rate 1e-3] [--flat] [--device cuda]
+    python recipes/embedding/timed.py average OUT.safetensors MODEL MODEL...
 
 The usual training makes its windows slowly, which keeps a GPU waiting. `pack` writes the voices
 that such a training collected (`WORK/voices`) as Ogg Opus, with noise and rooms, a few tens of MB
@@ -16,8 +17,8 @@ lossy codec is a limit on the band; GSM is mu-law. On a processor f runs in bflo
 branches through 14 episodes a second each.
 
 It stops by the clock, by which the rate falls; with `--flat` it does not, for a training that will
-go on. OUT/mean gets the averages over the last steps. `narrow.py` and `channels.py` read a pack as
-well.
+go on. OUT/mean gets the averages over the last steps. `average` writes the mean of weights that
+began with the same. `narrow.py` and `channels.py` read a pack as well.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from amx_encoder import FastEncoder
 from go_on import APART, RATE, USUAL, cropped, going_on
 from packs import pack
 from quick_episodes import episodes_on
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn
 
-from diarize.embedding import load_model, save_model
+from diarize.embedding import CompositionalEmbedding, load_model, save_model
 from diarize.mixing.acoustics import noises_of
 from diarize.mixing.voices import Voices
 from diarize.training.episodes import EpisodeConfig
@@ -50,7 +51,7 @@ from diarize.training.rendering import training_rooms
 CHECKPOINT = 60.0  # seconds between two files of weights
 AHEAD = 8  # batches that wait for a model
 USES, RECENT = 2, 192  # of a batch, at most in the mean; and those that may be used again
-AVERAGED = 0.998  # share that averages keep at a step
+AVERAGED = 0.999  # share that averages keep at a step
 
 
 def render(told: argparse.Namespace, queues: Sequence[Queue]) -> None:
@@ -124,6 +125,17 @@ def train(told: argparse.Namespace) -> None:
     renderer.terminate()
 
 
+def average(names: Sequence[str]) -> CompositionalEmbedding:
+    """The mean of the weights of some models."""
+    models = [load_model(name) for name in names]
+    mean = AveragedModel(models[0], multi_avg_fn=get_swa_multi_avg_fn())
+    for model in models:
+        mean.update_parameters(model)
+    averaged = mean.module
+    assert isinstance(averaged, CompositionalEmbedding)
+    return averaged
+
+
 class Timed(Trainer):
     """The rate rises for `warmup` steps and falls over the last three fifths of the time."""
 
@@ -159,9 +171,14 @@ def main() -> None:
     training.add_argument("--rate", type=float, default=RATE)
     for name, value in (("episodes", 24), ("warmup", 200), ("seed", 0)):
         training.add_argument(f"--{name}", type=int, default=value)
+    averaging = commands.add_parser("average")
+    averaging.add_argument("out", type=Path)
+    averaging.add_argument("models", nargs="+")
     told = parser.parse_args()
     if told.command == "train":
         train(told)
+    elif told.command == "average":
+        save_model(average(told.models), told.out)
     else:
         rooms = training_rooms(told.rooms, told.seed)
         known = None if told.train is None else Voices.load(told.train).speakers

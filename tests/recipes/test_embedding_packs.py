@@ -260,3 +260,36 @@ def test_a_training_by_the_clock_writes_weights_and_their_averages(
     )
     assert not torch.equal(after, before)
     assert (after - mean).norm() > (before - mean).norm()
+
+
+def test_weights_are_averaged(recipe: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{name}.safetensors") for name in ("one", "other")]
+    for name in names:
+        save_model(CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=8)), Path(name))
+    one, other = (load_model(name).state_dict() for name in names)
+    mean = recipe("timed").average(names).state_dict()
+    for name, weights in mean.items():
+        torch.testing.assert_close(weights, (one[name] + other[name]) / 2)
+
+
+def test_a_window_is_confused_where_it_lies_nearest_to_another_set(
+    recipe: Callable[[str], ModuleType],
+) -> None:
+    confusion = recipe("confusion")
+    alone = torch.eye(5, dtype=torch.bool).repeat(8, 1)
+    pairs = torch.tensor([[1, 1, 0, 0, 0], [0, 0, 1, 0, 1], [0, 1, 1, 1, 0]], dtype=torch.bool)
+    members = torch.cat([alone, pairs])[None].repeat(2, 1, 1)
+    heard = torch.nn.functional.normalize(members.float(), dim=-1)
+    heard[0, 0] = heard[0, 1]  # one of 80 sounds like another voice,
+    heard[1, 41] = heard[1, 40]  # one of 4 like another pair
+    single = torch.arange(43) < 40
+    features = torch.nn.functional.pad(heard.flatten(0, 1), (0, 27))[:, None]
+    batch = Batch(
+        features, torch.zeros(2, 5).long(), members, single.repeat(2, 1),
+        torch.ones(2, 43, dtype=torch.bool),
+    )  # fmt: skip
+    model = CompositionalEmbedding(EmbeddingConfig(dim=5, hidden=8))
+    model.forward = lambda windows: windows[:, 0, :5]
+    singles, doubles = confusion.asked(model, batch)
+    assert list(confusion.wrong([singles])) == [pytest.approx(1 / 80)]
+    assert list(confusion.wrong([doubles, doubles])) == [pytest.approx(1 / 4)] * 3
