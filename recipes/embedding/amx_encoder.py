@@ -1,9 +1,7 @@
 """f in bfloat16 on a processor, forward and backward: half of the time of torch's LSTM.
 
 Products are torch's (fast where a processor multiplies matrices of bfloat16, as those with AMX do);
-all else of a step is one pass over memory. An `Encoder` becomes one of these by its class:
-
-    trainer.model.encode.__class__ = FastEncoder
+all else of a step is one pass over memory.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from diarize.embedding.model import LEAST_VARIANCE, TIMBRE, Encoder
+from diarize.embedding.model import LEAST_VARIANCE, TIMBRE, CompositionalEmbedding, Encoder
 
 FAST = {"fastmath": True, "cache": True, "error_model": "numpy"}
 f32, i32 = np.float32, np.int32
@@ -272,3 +270,9 @@ class FastEncoder(Encoder):
         """Embed windows; the last layer in float32."""
         with torch.autocast("cpu", enabled=False):
             return super().forward(features)
+
+
+def hasten(model: CompositionalEmbedding, fast: bool = True) -> None:
+    """Let f run so, or as before; weights stay as they are."""
+    for encoder in model.encode.encoders:
+        encoder.__class__ = FastEncoder if fast else Encoder

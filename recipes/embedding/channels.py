@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from amx_encoder import hasten
 from go_on import EDGES
 from jaxtyping import Float
 from packed_episodes import Episodes, joined
@@ -122,6 +123,8 @@ def main() -> None:
     before, start = load_model(told.model), load_model(told.start or told.model)
     config = LoopConfig(told.steps, RATE, 100, round(0.9 * told.steps), every=EVERY, bf16=False)
     trainer = Unmoved(before, start, config, told.device)
+    if told.device == "cpu":
+        hasten(trainer.model)
     told.out.mkdir(parents=True, exist_ok=True)
     checkpoint = told.out / "checkpoint.safetensors"
     if checkpoint.exists():
@@ -146,6 +149,7 @@ def main() -> None:
         report=lambda step, parts, *_: print(step, parts, flush=True),
     )
     found = trainer.finished().cpu().eval().requires_grad_(False)
+    hasten(found, False)
     if not packed:
         known = before.knowledge
         axes = measured(found, voices, known).scatter.axes

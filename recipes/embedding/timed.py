@@ -35,7 +35,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from amx_encoder import FastEncoder
+from amx_encoder import hasten
 from go_on import APART, RATE, USUAL, cropped, going_on
 from packs import pack
 from quick_episodes import episodes_on
@@ -75,7 +75,7 @@ def learn(told: argparse.Namespace, name: str, queue: Queue) -> None:
     trainer = going_on(Timed, load_model(name), config, told.device)
     trainer.flat = told.flat
     if told.device == "cpu":
-        trainer.model.encode.__class__ = FastEncoder
+        hasten(trainer.model)
     averaged = AveragedModel(trainer.model, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))
     rng = np.random.default_rng([told.seed, 5])
     batch = queue.get().to(told.device)
