@@ -14,7 +14,7 @@ are the same (`EpisodeConfig`) but for three things: a speaker is another voice 
 any speed from 0.8 to 1.25, with formants up to an eighth higher or lower than his, not by Praat; a
 lossy codec is a limit on the band; GSM is mu-law. On a processor f runs in bfloat16
 (`amx_encoder.py`) and voices are varied beforehand (`quick_episodes.py`): two cores take three
-branches through 14 episodes a second each.
+branches through 9 to 14 episodes a second each.
 
 It stops by the clock, by which the rate falls; with `--flat` it does not, for a training that will
 go on. OUT/mean gets the averages over the last steps. `average` writes the mean of weights that
