@@ -134,16 +134,26 @@ class Encoder(nn.Module):
         timbre = (average[:, 1:] - self.average_centre) / self.average_spread
         around = features - average[:, None]
         stacked = (around / self.spread).reshape(b, steps, self.stack * coefficients)
-        heard, _ = self.lstm(torch.cat([stacked, timbre[:, None].expand(-1, steps, -1)], dim=-1))
-        # (b, steps, hidden)
-        heard = heard.float()
-        place = interpolate(self.place[None, None], steps, mode="linear", align_corners=True)[0, 0]
-        weights = (self.score(heard)[..., 0].float() + place).softmax(dim=1)
-        mean, square = (torch.einsum("bt,bth->bh", weights, x) for x in (heard, heard.square()))
+        entering = torch.cat([stacked, timbre[:, None].expand(-1, steps, -1)], dim=-1)
+        mean, square, weights = self.listen(entering)
         deviation = ((square - mean.square()).clamp(min=0.0) + LEAST_VARIANCE).sqrt()
         per_step = around[..., 1:].reshape(b, steps, self.stack, TIMBRE).mean(dim=2)
         coloured = torch.einsum("bt,btc->bc", weights, per_step) / self.average_spread + timbre
         return torch.cat([mean, deviation, coloured], dim=-1)
+
+    def listen(
+        self, entering: Float[Tensor, "b steps read"]
+    ) -> tuple[Float[Tensor, "b hidden"], Float[Tensor, "b hidden"], Float[Tensor, "b steps"]]:
+        """Hear all steps: mean and mean square of the outputs, and the weights of the steps."""
+        heard, _ = self.lstm(entering)
+        heard = heard.float()  # (b, steps, hidden)
+        weights = (self.score(heard)[..., 0].float() + self.places(heard.shape[1])).softmax(dim=1)
+        mean, square = (torch.einsum("bt,bth->bh", weights, x) for x in (heard, heard.square()))
+        return mean, square, weights
+
+    def places(self, steps: int) -> Float[Tensor, " steps"]:
+        """Preference for each of so many places in a window."""
+        return interpolate(self.place[None, None], steps, mode="linear", align_corners=True)[0, 0]
 
 
 class Branches(nn.Module):

@@ -16,9 +16,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from torch import Tensor
-from torch.nn.functional import interpolate
 
-from diarize.embedding.model import LEAST_VARIANCE, TIMBRE, CompositionalEmbedding, Encoder
+from diarize.embedding.model import CompositionalEmbedding, Encoder
 
 FAST = {"fastmath": True, "cache": True, "error_model": "numpy"}
 f32, i32 = np.float32, np.int32
@@ -68,14 +67,20 @@ def _tanh(x):
     return f32(2) / (f32(1) + _exp(f32(-2) * x)) - f32(1)
 
 
+@numba.njit(inline="always", **FAST)
+def _quarters(row):
+    n = len(row) // 4
+    return row[:n], row[n : 2 * n], row[2 * n : 3 * n], row[3 * n :]
+
+
 @numba.njit(**FAST)
 def _cell(gates, bias, before, cells, heard):
     """One step: `gates` (b, 4 n), of torch's order, become what is let through."""
     n = cells.shape[1]
-    bias_i, bias_f, bias_z, bias_o = bias[:n], bias[n : 2 * n], bias[2 * n : 3 * n], bias[3 * n :]
+    bias_i, bias_f, bias_z, bias_o = _quarters(bias)
     for r in range(len(cells)):
         row, was, cell, out = gates[r], before[r], cells[r], heard[r]
-        row_i, row_f, row_z, row_o = row[:n], row[n : 2 * n], row[2 * n : 3 * n], row[3 * n :]
+        row_i, row_f, row_z, row_o = _quarters(row)
         for k in range(n):
             i, f = _sigmoid(_wide(row_i[k]) + bias_i[k]), _sigmoid(_wide(row_f[k]) + bias_f[k])
             z, o = _tanh(_wide(row_z[k]) + bias_z[k]), _sigmoid(_wide(row_o[k]) + bias_o[k])
@@ -90,16 +95,11 @@ def _cell(gates, bias, before, cells, heard):
 def _cell_back(gates, before, cells, outer, inner, along, of_bias):
     """One step back: `gates` become their gradients, and `along` (of the cells) that of before."""
     n = cells.shape[1]
-    of_i, of_f, of_z, of_o = (
-        of_bias[:n],
-        of_bias[n : 2 * n],
-        of_bias[2 * n : 3 * n],
-        of_bias[3 * n :],
-    )
+    of_i, of_f, of_z, of_o = _quarters(of_bias)
     for r in range(len(cells)):
         row, was, cell, passed = gates[r], before[r], cells[r], along[r]
         above, after = outer[r], inner[r]
-        row_i, row_f, row_z, row_o = row[:n], row[n : 2 * n], row[2 * n : 3 * n], row[3 * n :]
+        row_i, row_f, row_z, row_o = _quarters(row)
         for k in range(n):
             i, f, z, o = _wide(row_i[k]), _wide(row_f[k]), _wide(row_z[k]), _wide(row_o[k])
             t = _tanh(cell[k])
@@ -243,28 +243,16 @@ class _Pooled(torch.autograd.Function):
 class FastEncoder(Encoder):
     """The same weights, for training."""
 
-    def pool(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b pooled"]:
-        """As `Encoder.pool`, but for bfloat16."""
-        b, frames, coefficients = features.shape
-        steps, stacked = frames // self.stack, self.stack * coefficients
-        features = features[:, : steps * self.stack]
-        average = features.mean(dim=1)
-        timbre = (average[:, 1:] - self.average_centre) / self.average_spread
-        around = features - average[:, None]
-        heard = torch.empty(steps, b, stacked + TIMBRE, dtype=torch.bfloat16)
-        heard[..., :stacked] = (around / self.spread).view(b, steps, stacked).transpose(0, 1)
-        heard[..., stacked:] = timbre
-        lstm = self.lstm
-        for layer in range(lstm.num_layers):
-            w_x, w_h, *biases = lstm.all_weights[layer]
+    def listen(
+        self, entering: Float[Tensor, "b steps read"]
+    ) -> tuple[Float[Tensor, "b hidden"], Float[Tensor, "b hidden"], Float[Tensor, "b steps"]]:
+        """As `Encoder.listen`, but for bfloat16."""
+        heard = entering.bfloat16().transpose(0, 1).contiguous()
+        for w_x, w_h, *biases in self.lstm.all_weights:
             heard = _Layer.apply(heard, w_x, w_h, sum(biases))
-        place = interpolate(self.place[None, None], steps, mode="linear", align_corners=True)[0, 0]
-        score = self.score.weight[0], place + self.score.bias
-        mean, square, weights = _Pooled.apply(heard, *score)
-        deviation = ((square - mean.square()).clamp(min=0.0) + LEAST_VARIANCE).sqrt()
-        per_step = around[..., 1:].reshape(b, steps, self.stack, TIMBRE).mean(dim=2)
-        coloured = torch.einsum("bt,btc->bc", weights, per_step) / self.average_spread + timbre
-        return torch.cat([mean, deviation, coloured], dim=-1)
+        place = self.places(len(heard)) + self.score.bias
+        mean, square, weights = _Pooled.apply(heard, self.score.weight[0], place)
+        return mean, square, weights
 
     def forward(self, features: Float[Tensor, "b frames 32"]) -> Float[Tensor, "b dim"]:
         """Embed windows; the last layer in float32."""

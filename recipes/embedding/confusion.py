@@ -65,7 +65,9 @@ def wrong(of_models: Sequence[Asked]) -> Iterator[float]:
     """The share of windows that go to a wrong set: by each model, and by their mean."""
     target = of_models[0].target
     every = [one.cosines for one in of_models]
-    for cosines in [*every, torch.stack(every).mean(dim=0)][: len(every) + (len(every) > 1)]:
+    if len(every) > 1:
+        every.append(torch.stack(every).mean(dim=0))
+    for cosines in every:
         yield float((cosines.argmax(dim=1) != target).float().mean())
 
 

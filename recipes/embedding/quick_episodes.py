@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from packed_episodes import FORMANTS, MADE, Episodes, Plans
-from scipy.fft import dct, next_fast_len
+from scipy.fft import next_fast_len
 from torch import Tensor
 
-from diarize.audio import SAMPLE_RATE
-from diarize.features import LOG_OFFSET, N_COEFFICIENTS, N_FFT, N_MELS, STEP, mel_bands
+from diarize.features import GAIN, mfcc
+from diarize.mixing.acoustics import coloured_noise
 from diarize.mixing.voices import FULL_SCALE, SPEEDS
 from diarize.training.rendering import FADE
 
@@ -82,24 +82,16 @@ class QuickEpisodes(Episodes):
         self.turn: list[int] = []
         for variant in range(len(room)):
             self._vary(variant)
-        made = [self._made() for _ in range(STRETCHES)]
-        self.banks = np.concatenate(made), self.noise.numpy()
+        made = np.concatenate([coloured_noise(self.rng, LONG) for _ in range(STRETCHES)])
+        made = (LOUD * made).clip(-FULL_SCALE, FULL_SCALE).astype(np.int16)
+        self.banks = made, self.noise.numpy()
 
     def _front_end(self) -> Callable[[Tensor], Tensor]:
-        window = torch.nn.functional.pad(torch.hann_window(400), (56, 56))
-        bands = torch.from_numpy(mel_bands(N_MELS))
-        cosines = dct(np.eye(N_MELS), type=2, norm="ortho", axis=0)[:N_COEFFICIENTS]
-        cosines = torch.from_numpy(cosines.T.astype(np.float32))
+        def heard(audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b 32 frames"]:
+            pieces = (audio / GAIN).split(PIECE // 4)
+            return torch.from_numpy(np.concatenate([mfcc(one.numpy()) for one in pieces])).mT
 
-        def piece(audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b frames 32"]:
-            spectrum = torch.fft.rfft(audio.unfold(1, N_FFT, STEP) * window)
-            parts = torch.view_as_real(spectrum).square_()
-            return ((parts[..., 0] + parts[..., 1]) @ bands).add_(LOG_OFFSET).log_() @ cosines
-
-        def mfcc(audio: Float[Tensor, "b samples"]) -> Float[Tensor, "b 32 frames"]:
-            return torch.cat([piece(some) for some in audio.split(PIECE // 4)]).mT
-
-        return mfcc
+        return heard
 
     def _vary(self, variant: int) -> None:
         """Make a variant anew: another speed, other formants, or as recorded."""
@@ -114,13 +106,6 @@ class QuickEpisodes(Episodes):
         said = (sound[0] * FULL_SCALE).clamp(-FULL_SCALE, FULL_SCALE)
         self.variants[slot : slot + samples] = said.short().numpy()
         self.spoken[variant] = samples
-
-    def _made(self) -> np.ndarray:
-        frequency = torch.fft.rfftfreq(LONG, 1 / SAMPLE_RATE).clamp(min=50.0)
-        drawn = torch.complex(self._normal(len(frequency)), self._normal(len(frequency)))
-        noise = torch.fft.irfft(drawn * frequency ** -self._random(1), LONG)
-        noise = noise * LOUD / noise.square().mean().sqrt()
-        return noise.clamp(-FULL_SCALE, FULL_SCALE).short().numpy()
 
     def _windows(self) -> tuple[Tensor, Tensor, Plans]:
         for _ in range(round(ANEW * self.config.episodes)):

@@ -131,6 +131,7 @@ def test_a_channel_is_learned_on_from_the_step_of_the_checkpoint(
 def test_whom_an_episode_lets_speak_in_the_middle_is_heard_there(
     recipe: Callable[[str], ModuleType],
     packs: ModuleType,
+    voices: Voices,
     kind: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -138,14 +139,8 @@ def test_whom_an_episode_lets_speak_in_the_middle_is_heard_there(
     module, _, name = kind.partition(".")
     episodes_of = getattr(recipe(module), name)
     monkeypatch.setattr(recipe("packed_episodes"), "AS_RECORDED", 1.0)
-    n, speakers = 4 * 16_000, 8
+    n, speakers = len(voices.stretch(0)), len(voices)
     tones = 500.0 + 300.0 * np.arange(speakers)
-    time = np.arange(n) / 16_000
-    voices = Voices.of(
-        [(5000 * np.sin(2 * np.pi * tone * time)).astype(np.int16) for tone in tones],
-        np.array([f"s{v}" for v in range(speakers)]),
-        np.array(["x"] * speakers),
-    )
     packs.pack(voices, tmp_path, [np.ones(n, np.float32)], np.ones((1, 3, 80), np.float32))
     clean = Acoustics(rooms=0.0, one_place=0.0, noisy=0.0, coded=0.0, gain=0.0)
     config = EpisodeConfig(episodes=2, seconds=(1.0,), acoustics=clean)
@@ -226,11 +221,7 @@ def test_f_in_bfloat16_has_the_vectors_and_the_gradients_of_f(
 
 
 def test_a_training_by_the_clock_writes_weights_and_their_averages(
-    recipe: Callable[[str], ModuleType],
-    packs: ModuleType,
-    voices: Voices,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    recipe: Callable[[str], ModuleType], packs: ModuleType, voices: Voices, tmp_path: Path
 ) -> None:
     timed = recipe("timed")
     packs.pack(voices, tmp_path / "pack", NOISE, ROOMS)
