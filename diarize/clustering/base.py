@@ -377,6 +377,7 @@ class SampledClusterer(Clusterer):
             if size < n:
                 ids = nearest_centers(rows, regions.centers, regions.offsets)
                 ids[self._fitted] = regions.ids
+                ids = ids[self._constraints.firsts]
             return regions.sets[ids], regions.centroids
 
         return answer

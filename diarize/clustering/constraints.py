@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ class Constraints:
 
     must: Pairs  # have the same set of speakers
     cannot: Pairs  # have different sets
+    n_rows: int
 
     @classmethod
     def of(cls, must_link: Any, cannot_link: Any, n_rows: int) -> Constraints:
@@ -32,34 +34,39 @@ class Constraints:
                 linked, though other links join it.
         """
         links = cls(
-            _pairs("must_link", must_link, n_rows), _pairs("cannot_link", cannot_link, n_rows)
+            _pairs("must_link", must_link, n_rows),
+            _pairs("cannot_link", cannot_link, n_rows),
+            n_rows,
         )
-        group = links.groups(n_rows)
+        group = links.groups
         wrong = group[links.cannot[:, 0]] == group[links.cannot[:, 1]]
         if wrong.any():
             i, j = links.cannot[wrong.argmax()]
             raise Contradiction(f"rows {i} and {j} must be linked, and must not be")
         return links
 
-    @property
-    def rows(self) -> Int64[np.ndarray, " r"]:
-        """The rows that have a link, sorted."""
-        return np.unique(np.concatenate([self.must, self.cannot]))
-
-    def groups(self, n_rows: int) -> Int64[np.ndarray, " n"]:
-        """Numbers of rows, equal where links join them."""
+    @cached_property
+    def groups(self) -> Int64[np.ndarray, " n"]:
+        """Numbers of the rows, equal where links join them."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        ones = np.ones(len(self.must))
-        graph = coo_array((ones, (self.must[:, 0], self.must[:, 1])), shape=(n_rows, n_rows))
+        ones, shape = np.ones(len(self.must)), (self.n_rows, self.n_rows)
+        graph = coo_array((ones, (self.must[:, 0], self.must[:, 1])), shape=shape)
         return connected_components(graph, directed=False)[1].astype(np.int64)
 
+    @property
+    def firsts(self) -> Int64[np.ndarray, " n"]:
+        """Of each row, the first that links join it with; where none do, the row itself."""
+        _, first, group = np.unique(self.groups, return_index=True, return_inverse=True)
+        return first[group]
+
     def among(self, sample: Int64[np.ndarray, " s"]) -> Constraints:
-        """The same links by their places in a sorted sample that has all rows with links."""
-        return Constraints(
-            *(np.searchsorted(sample, pairs).astype(np.int64) for pairs in (self.must, self.cannot))
-        )
+        """The links of a sorted sample, which has the first row of each that links name."""
+        firsts = self.firsts
+        must = np.searchsorted(sample, np.column_stack([firsts[sample], sample]))
+        cannot = np.searchsorted(sample, firsts[self.cannot])
+        return Constraints(must.astype(np.int64), cannot.astype(np.int64), len(sample))
 
     def allow(self, membership: Bool[np.ndarray, "n k"]) -> bool:
         """Whether rows that must not be linked have different sets."""

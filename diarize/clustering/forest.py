@@ -47,8 +47,8 @@ class SpanningForest(SampledClusterer):
         epsilon: size of the noise, in units of the mean squared distance of two rows.
         min_size: fewest rows of a tree that may be a speaker's.
         threshold: of the reassignment, as for `gcr`.
-        sample_size: rows fitted at most, since time and memory grow with their square; rows with
-            links are among them; None: all.
+        sample_size: rows fitted at most, since time and memory grow with their square; of rows
+            that must be linked one is among them at least, which the others follow; None: all.
     """
 
     epsilon: float = 0.05
@@ -66,13 +66,20 @@ class SpanningForest(SampledClusterer):
     }
 
     def _sample(self, n: int, size: int, generator: np.random.Generator) -> Int64[np.ndarray, " s"]:
-        linked = self._constraints.rows
+        constraints = self._constraints
+        firsts = constraints.firsts
+        linked = np.unique(firsts[np.concatenate([constraints.must, constraints.cannot])])
+        if not len(linked):
+            return super()._sample(n, size, generator)
         if len(linked) > size:
             raise ValueError(
-                f"links name {len(linked)} rows, more than the sample_size of {self.sample_size}"
+                f"links leave {len(linked)} groups of rows, more than the sample_size of "
+                f"{self.sample_size}"
             )
-        others = np.setdiff1d(np.arange(n), linked)
-        drawn = generator.choice(others, size - len(linked), replace=False)
+        others = generator.permutation(np.setdiff1d(np.arange(n), linked))
+        asked = (self.n_speakers or self.min_speakers or 1) - len(linked)
+        alone = others[firsts[others] == others][: max(0, asked)]  # of who is in no group
+        drawn = np.concatenate([alone, others[~np.isin(others, alone)]])[: size - len(linked)]
         return np.sort(np.concatenate([linked, drawn]))
 
     def _cluster(
@@ -163,7 +170,7 @@ def linked_trees(
         A tree for each row, and the trees that count.
     """
     n = len(alike)
-    must = constraints.groups(n)
+    must = constraints.groups
     forced = -alike.max()
     costs = np.where(must[:, None] == must, forced - 1, -alike)
     i, j = constraints.cannot.T

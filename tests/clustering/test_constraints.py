@@ -13,8 +13,6 @@ from diarize.clustering.constraints import Constraints
 from diarize.clustering.forest import at_most, linked_trees
 from diarize.clustering.merging import coarser
 
-FREE = Constraints.of(None, None, 100)
-
 
 def similarities(seed: int, n: int) -> np.ndarray:
     drawn = np.random.default_rng(seed).random((n, n))
@@ -28,7 +26,7 @@ def partition(labels: np.ndarray) -> set[frozenset[int]]:
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12))
 def test_without_links_it_is_single_linkage(seed: int, n: int, k: int) -> None:
     alike = similarities(seed, n)
-    labels, kept = linked_trees(alike, FREE, 1, k)
+    labels, kept = linked_trees(alike, Constraints.of(None, None, n), 1, k)
     assert len(kept) == min(k, n)
     if n > 1:
         np.fill_diagonal(alike, 1.0)
@@ -53,7 +51,8 @@ def test_links_are_kept(seed: int, n: int, most: int, smallest: int) -> None:
 def test_small_trees_do_not_count() -> None:
     alike = np.zeros((7, 7))
     alike[:3, :3] = alike[3:6, 3:6] = 0.9
-    labels, kept = linked_trees(alike + similarities(0, 7) / 100, FREE, 2, 5)
+    free = Constraints.of(None, None, 7)
+    labels, kept = linked_trees(alike + similarities(0, 7) / 100, free, 2, 5)
     assert sorted(np.bincount(labels)[kept]) in ([2, 2], [3, 3], [2, 3])
     assert labels[6] not in kept
 
@@ -63,7 +62,7 @@ def test_clusters_are_merged_while_links_allow() -> None:
     steps = list(coarser(rows, np.arange(4), np.array([[0, 1]])))
     assert [len(set(step)) for step in steps] == [4, 3, 2]
     assert all(step[0] != step[1] for step in steps)
-    assert len(list(coarser(rows, np.arange(4), FREE.cannot))) == 4
+    assert len(list(coarser(rows, np.arange(4), Constraints.of(None, None, 4).cannot))) == 4
 
 
 @pytest.mark.parametrize(("most", "sizes"), [(9, [4, 3, 2]), (3, [3, 2]), (2, [2]), (1, [2])])

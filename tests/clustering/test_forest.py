@@ -72,8 +72,8 @@ def test_links_that_no_answer_keeps_are_refused() -> None:
     triangle = [(0, 1), (1, 2), (0, 2)]
     with pytest.raises(ValueError, match=r"rows 0 and 1, .* cannot be kept apart with 2 speakers"):
         forest(max_speakers=2, max_set_size=1).fit(rows, cannot_link=triangle)
-    with pytest.raises(ValueError, match="links name 4 rows, more than the sample_size of 3"):
-        forest(sample_size=3).fit(rows, must_link=[(0, 1), (2, 3)])
+    with pytest.raises(ValueError, match="leave 4 groups of rows, more than the sample_size of 3"):
+        forest(sample_size=3).fit(rows, cannot_link=[(0, 1), (2, 3)])
 
 
 def test_a_sample_of_many_rows() -> None:
@@ -82,6 +82,18 @@ def test_a_sample_of_many_rows() -> None:
     assert model.sampled_ == 100
     assert model.n_speakers_ == 3
     assert model.labels_[5] == model.labels_[395]
+
+
+def test_links_may_join_more_rows_than_a_sample_has() -> None:
+    rows = voices(n=100, k=2)
+    chains = [(row, row + 1) for row in range(197) if row != 99]  # all of one voice, 98 of another
+    model = forest(sample_size=20, min_size=1).fit(rows, must_link=chains, cannot_link=[(0, 150)])
+    assert model.sampled_ == 20
+    assert all(len(set(model.labels_[begin:end])) == 1 for begin, end in ((0, 100), (100, 198)))
+    assert model.labels_[0] != model.labels_[100]
+    # Whoever is in no group is among the sample, where so many speakers are asked for.
+    three = forest(n_speakers=3, max_set_size=1, sample_size=20, min_size=1)
+    assert three.fit(rows, must_link=chains).n_speakers_ == 3
 
 
 def test_links_of_a_sample_are_of_the_rows_that_were_given() -> None:
