@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from amx_encoder import hasten
-from go_on import EDGES
 from jaxtyping import Float
 from packed_episodes import Episodes, joined
 from packs import is_pack
 from quick_episodes import episodes_on
+from sounds import EDGES
 from torch import Tensor
 
 from diarize.embedding import CompositionalEmbedding, load_model, save_model

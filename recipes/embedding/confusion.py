@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from go_on import USUAL
 from jaxtyping import Float, Int64
+from sounds import USUAL
 from torch import Tensor
 from torch.nn.functional import normalize
 

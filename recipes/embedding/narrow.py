@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from go_on import EDGES
 from jaxtyping import Float
 from packs import is_pack
 from quick_episodes import episodes_on
+from sounds import EDGES
 from torch import Tensor
 from torch.nn.functional import normalize
 

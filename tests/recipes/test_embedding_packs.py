@@ -7,6 +7,7 @@ import queue
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from diarize.features import GAIN, mfcc
 from diarize.mixing.voices import Voices
 from diarize.training.episodes import Batch, EpisodeConfig
 from diarize.training.loop import LoopConfig
+from diarize.training.processes import ALONE
 from diarize.training.rendering import Acoustics
 
 NOISE = [np.random.default_rng(0).standard_normal(64_000)]
@@ -220,18 +222,27 @@ def test_f_in_bfloat16_has_the_vectors_and_the_gradients_of_f(
             assert (slope - gradients[name]).norm() < 0.03 * gradients[name].norm(), name
 
 
+def _weights(name: str | Path, part: str) -> torch.Tensor:
+    f = load_model(name).encode
+    return (f if part == "join" else f.encoders[0]).get_submodule(part).weight
+
+
 def test_a_training_by_the_clock_writes_weights_and_their_averages(
-    recipe: Callable[[str], ModuleType], packs: ModuleType, voices: Voices, tmp_path: Path
+    recipe: Callable[[str], ModuleType],
+    packs: ModuleType,
+    voices: Voices,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     timed = recipe("timed")
     packs.pack(voices, tmp_path / "pack", NOISE, ROOMS)
-    model = tmp_path / "one.safetensors"
-    save_model(CompositionalEmbedding(EmbeddingConfig(dim=8, hidden=8)), model)
+    model = str(tmp_path / "one.safetensors")
+    config = EmbeddingConfig(dim=8, hidden=8, branches=2, part=6)
+    save_model(CompositionalEmbedding(config), Path(model))
     told = argparse.Namespace(
-        pack=tmp_path / "pack", out=tmp_path / "out", device="cpu", seed=0, all=True
+        pack=tmp_path / "pack", out=tmp_path, model=model, device="cpu", seed=0, all=True
     )
-    vars(told).update(episodes=1, rate=1e-3, warmup=1, minutes=1e-6, flat=True)
-    (told.out / "mean").mkdir(parents=True)
+    vars(told).update(episodes=1, learners=1, rate=1e-3, warmup=1, minutes=3 / 60, flat=True)
     made: queue.Queue[Batch] = queue.Queue()
 
     class Full(Exception):
@@ -243,15 +254,16 @@ def test_a_training_by_the_clock_writes_weights_and_their_averages(
             raise Full
 
     with pytest.raises(Full):
-        timed.render(told, [SimpleNamespace(put=put)])
-    timed.learn(told, str(model), made)
-    before = load_model(model).encode.project.weight
-    after, mean = (
-        load_model(told.out / name).encode.project.weight
-        for name in ("one.safetensors", "mean/one.safetensors")
-    )
-    assert not torch.equal(after, before)
-    assert (after - mean).norm() > (before - mean).norm()
+        timed.render(told, SimpleNamespace(put=put))
+    clock = count().__next__  # a second at each look
+    monkeypatch.setattr(timed, "time", SimpleNamespace(monotonic=clock))
+    timed.learn(told, ALONE, made)
+    assert made.empty()  # after two steps
+    names = (model, told.out / "model.safetensors", told.out / "mean.safetensors")
+    for part in ("project", "join"):
+        before, after, mean = (_weights(name, part) for name in names)
+        assert not torch.equal(after, mean)
+        assert (after - before).norm() > (mean - before).norm() > 0
 
 
 def test_weights_are_averaged(recipe: Callable[[str], ModuleType], tmp_path: Path) -> None:
