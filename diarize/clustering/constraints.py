@@ -55,7 +55,7 @@ class Constraints:
         graph = coo_array((ones, (self.must[:, 0], self.must[:, 1])), shape=shape)
         return connected_components(graph, directed=False)[1].astype(np.int64)
 
-    @property
+    @cached_property
     def firsts(self) -> Int64[np.ndarray, " n"]:
         """Of each row, the first that links join it with; where none do, the row itself."""
         _, first, group = np.unique(self.groups, return_index=True, return_inverse=True)

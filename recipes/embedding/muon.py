@@ -55,7 +55,7 @@ def going_on(
     kind: type[SomeTrainer], start: CompositionalEmbedding, config: LoopConfig, device: str = "cpu"
 ) -> SomeTrainer:
     """A trainer of this kind that begins with these weights; Muon moves the matrices."""
-    trainer = kind(CompositionalEmbedding(start.config), config, device)
+    trainer = kind(CompositionalEmbedding(start.config, start.knowledge), config, device)
     trainer.begin_with(start)
     named = list(trainer.model.encode.named_parameters())
     others = [p for name, p in named if not _moves_faster(name)]

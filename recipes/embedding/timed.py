@@ -81,11 +81,9 @@ def learn(told: argparse.Namespace, processes: Processes, queue: Queue) -> None:
     """Take steps until the time is over."""
     torch.manual_seed(told.seed)
     torch.set_num_threads(1)
-    start = load_model(told.model)
     config = LoopConfig(rate=told.rate, warmup=told.warmup)
-    trainer = going_on(Timed, start, config, told.device)
+    trainer = going_on(Timed, load_model(told.model), config, told.device)
     trainer.processes, trainer.flat = processes, told.flat
-    trainer.model.knowledge = start.knowledge
     if told.device == "cpu":
         hasten(trainer.model)
     averaged = AveragedModel(trainer.model, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))

@@ -16,7 +16,13 @@ import numpy as np
 import pytest
 import torch
 
-from diarize.embedding import CompositionalEmbedding, EmbeddingConfig, load_model, save_model
+from diarize.embedding import (
+    CompositionalEmbedding,
+    EmbeddingConfig,
+    Knowledge,
+    load_model,
+    save_model,
+)
 from diarize.features import GAIN, mfcc
 from diarize.mixing.voices import Voices
 from diarize.training.episodes import Batch, EpisodeConfig
@@ -238,11 +244,11 @@ def test_a_training_by_the_clock_writes_weights_and_their_averages(
     packs.pack(voices, tmp_path / "pack", NOISE, ROOMS)
     model = str(tmp_path / "one.safetensors")
     config = EmbeddingConfig(dim=8, hidden=8, branches=2, part=6)
-    save_model(CompositionalEmbedding(config), Path(model))
+    save_model(CompositionalEmbedding(config, Knowledge(window=1.5)), Path(model))
     told = argparse.Namespace(
         pack=tmp_path / "pack", out=tmp_path, model=model, device="cpu", seed=0, all=True
     )
-    vars(told).update(episodes=1, learners=1, rate=1e-3, warmup=1, minutes=3 / 60, flat=True)
+    vars(told).update(episodes=1, learners=1, rate=1e-3, warmup=1, minutes=5 / 60, flat=True)
     made: queue.Queue[Batch] = queue.Queue()
 
     class Full(Exception):
@@ -250,7 +256,7 @@ def test_a_training_by_the_clock_writes_weights_and_their_averages(
 
     def put(batch: Batch) -> None:
         made.put(batch)
-        if made.qsize() == 2:
+        if made.qsize() == 3:
             raise Full
 
     with pytest.raises(Full):
@@ -258,12 +264,13 @@ def test_a_training_by_the_clock_writes_weights_and_their_averages(
     clock = count().__next__  # a second at each look
     monkeypatch.setattr(timed, "time", SimpleNamespace(monotonic=clock))
     timed.learn(told, ALONE, made)
-    assert made.empty()  # after two steps
+    assert made.empty()  # after three steps
     names = (model, told.out / "model.safetensors", told.out / "mean.safetensors")
     for part in ("project", "join"):
         before, after, mean = (_weights(name, part) for name in names)
-        assert not torch.equal(after, mean)
-        assert (after - before).norm() > (mean - before).norm() > 0
+        assert not torch.equal(after, before)
+        assert (after - mean).norm() > (before - mean).norm() > 0
+    assert all(load_model(name).knowledge.window == 1.5 for name in names)
 
 
 def test_weights_are_averaged(recipe: Callable[[str], ModuleType], tmp_path: Path) -> None:
