@@ -47,8 +47,12 @@ def sealed(content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + tensors
 
 
-def read_weights(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+def read_weights(
+    path: Path, what: str = "weights file"
+) -> tuple[dict[str, str], dict[str, Tensor]]:
     """The header and the tensors of a safetensors file, if it holds what it was written with.
+
+    `what` is the word for it in messages.
 
     One without a checksum (other programs write none) is taken as it is.
 
@@ -59,14 +63,14 @@ def read_weights(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        require_whole(path)
+        require_whole(path, what)
         with safe_open(path, framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
             return dict(file.metadata() or {}), tensors
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except SafetensorError as error:
-        raise InputError(f"{path}: a damaged weights file ({first_line(error)})") from None
+        raise InputError(f"{path}: a damaged {what} ({first_line(error)})") from None
 
 
 def first_line(error: Exception) -> str:
@@ -83,7 +87,7 @@ def _lines(error: Exception) -> list[str]:
     return str(error).splitlines() or [type(error).__name__]
 
 
-def require_whole(path: Path) -> None:
+def require_whole(path: Path, what: str = "weights file") -> None:
     """Check that a file holds what it was written with.
 
     What has no checksum passes, and so does what is no safetensors file at all.
@@ -103,9 +107,7 @@ def require_whole(path: Path) -> None:
             return
         found = hashlib.file_digest(file, lambda: _begun(header)).hexdigest()
     if found != expected:
-        raise InputError(
-            f"{path}: a damaged weights file (it was changed after it had been written)"
-        )
+        raise InputError(f"{path}: a damaged {what} (it was changed after it had been written)")
 
 
 def _begun(header: dict[str, Any]) -> Any:

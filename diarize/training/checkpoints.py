@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from diarize.errors import InputError
-from diarize.storage.files import atomic_output, atomic_text
+from diarize.storage.files import atomic_text, write_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,23 +88,7 @@ def save_checkpoint(
     for index, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{index}.{name}": value for name, value in state.items()}
     tensors |= further or {}
-    content = save({name: t.contiguous() for name, t in tensors.items()}, metadata=dict(about))
-    with atomic_output(path) as file:
-        file.write(content)
-
-
-def read_checkpoint(path: Path, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read the tensors of a checkpoint, and what it says of itself.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    try:
-        with safe_open(path, framework="pt", device=device) as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, file.metadata() or {}
-    except SafetensorError as error:
-        raise InputError(f"{path}: a damaged checkpoint ({error})") from None
+    write_weights(path, {name: t.detach().cpu() for name, t in tensors.items()}, about)
 
 
 def restore(

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from diarize.errors import TrainingError
-from diarize.storage.files import atomic_output
+from diarize.storage.files import write_weights
 
 
 def clip(parameters: Iterable[tuple[str, nn.Parameter]], largest: float = math.inf) -> None:
@@ -41,9 +40,8 @@ def keeping(path: Path, step: int, batch: Mapping[str, Tensor]) -> Iterator[None
     try:
         yield
     except TrainingError as problem:
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in batch.items()}
-        with atomic_output(path) as file:
-            file.write(save(tensors, metadata={"step": str(step)}))
+        tensors = {name: tensor.detach().cpu() for name, tensor in batch.items()}
+        write_weights(path, tensors, {"step": str(step)})
         raise TrainingError(
             f"step {step}: {problem}; training stops before it, its batch is in {path}"
         ) from None

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from diarize.errors import InputError
 from diarize.progress import Hook
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint, under
+from diarize.storage.weights import read_weights
+from diarize.training.checkpoints import restore, save_checkpoint, under
 from diarize.training.gradients import keeping
 
 BEST = "best."  # before the names of the best weights in a checkpoint
@@ -97,7 +98,7 @@ class Learner:
         Raises:
             InputError: the file is damaged, or of another training.
         """
-        tensors, about = read_checkpoint(path, self.device)
+        about, tensors = read_weights(path, "checkpoint")
         try:
             restore(tensors, self.model, self.optimiser)
             self.beside.load_state_dict({name: tensors[name] for name in self.beside.state_dict()})

@@ -26,15 +26,16 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from diarize.clustering.dpgmm.splitnet import (
+    CONFIG,
     SplitNet,
     SplitNetConfig,
     load_splitnet,
     normalise,
-    packed,
 )
 from diarize.errors import InputError
-from diarize.storage.files import atomic_output
-from diarize.training.checkpoints import read_checkpoint, restore, save_checkpoint
+from diarize.storage.files import write_weights
+from diarize.storage.weights import read_weights
+from diarize.training.checkpoints import restore, save_checkpoint
 from diarize.training.gradients import clip, keeping
 
 LEVELS = {"easy": 0.0, "medium": 0.5, "hard": 1.0}
@@ -152,9 +153,14 @@ def train_splitnet(
                 report(step, total / count, split_accuracy(network_splitter(network), tests))
             total, count = 0.0, 0
     weights = folder / "splitnet.safetensors"
-    with atomic_output(weights) as file:
-        file.write(packed(network))
+    save_splitnet(network, weights)
     return weights
+
+
+def save_splitnet(network: SplitNet, path: Path) -> None:
+    """Write the weights, in float16."""
+    tensors = {name: value.half() for name, value in network.state_dict().items()}
+    write_weights(path, tensors, {CONFIG: json.dumps(asdict(network.config))})
 
 
 def swap_invariant_loss(
@@ -201,7 +207,7 @@ def _advance(
 def _load(
     path: Path, recipe: SplitRecipe, network: SplitNet, optimiser: torch.optim.Optimizer
 ) -> int:
-    tensors, about = read_checkpoint(path)
+    about, tensors = read_weights(path, "checkpoint")
     if about.get("recipe") != _text(recipe):
         raise InputError(f"{path.parent}: holds a training by another recipe")
     restore(tensors, network, optimiser)

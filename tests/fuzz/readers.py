@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,7 +193,7 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     """The readers of weights, which import torch."""
     import torch
 
-    from diarize.clustering.dpgmm.splitnet import SplitNet, SplitNetConfig, load_splitnet, packed
+    from diarize.clustering.dpgmm.splitnet import CONFIG, SplitNet, SplitNetConfig, load_splitnet
     from diarize.embedding import (
         CompositionalEmbedding,
         EmbeddingConfig,
@@ -202,7 +203,8 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     )
     from diarize.embedding.fitted import Fitted, Place, load_fitted, save_fitted
     from diarize.embedding.model import Composition
-    from diarize.training.checkpoints import read_checkpoint
+    from diarize.storage.files import write_weights
+    from diarize.storage.weights import read_weights
 
     torch.manual_seed(0)
     path = folder / "seed.safetensors"
@@ -212,12 +214,15 @@ def weights_readers(folder: Path) -> Mapping[str, Reader]:
     save_fitted(Fitted("f.onnx", "0", Place.unchanged(3), Composition(3), Knowledge()), path)
     fitted = path.read_bytes()
     path.unlink()
-    network = packed(SplitNet(SplitNetConfig(2, hidden=4, encoders=1, decoders=1, inducing=2)))
+    sizes = SplitNetConfig(2, hidden=4, encoders=1, decoders=1, inducing=2)
+    write_weights(path, SplitNet(sizes).state_dict(), {CONFIG: json.dumps(asdict(sizes))})
+    network = path.read_bytes()
+    path.unlink()
     return {
         "model": Reader(load_model, (model,), ".safetensors"),
         "fitted": Reader(load_fitted, (fitted,), ".safetensors"),
         "splitnet": Reader(load_splitnet.__wrapped__, (network,), ".safetensors"),
-        "checkpoint": Reader(read_checkpoint, (model,), ".safetensors"),
+        "checkpoint": Reader(read_weights, (model,), ".safetensors"),
     }
 
 

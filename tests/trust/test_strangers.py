@@ -18,7 +18,7 @@ from diarize.cli import run_command
 from diarize.clustering.dpgmm.splitnet import load_splitnet
 from diarize.embedding import load_model
 from diarize.formats.embeddings import read_embeddings
-from diarize.training.checkpoints import read_checkpoint
+from diarize.storage.weights import read_weights
 
 NAMES = (
     "../../escape", "/tmp/escape", "..", ".", "a/b\\c", "nul", "COM1.txt", "x" * 4000,
@@ -57,7 +57,7 @@ KINDS = ("plain", "in the header", "behind a header", "in an archive")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "read", [load_model, load_splitnet.__wrapped__, read_checkpoint, read_embeddings]
+    "read", [load_model, load_splitnet.__wrapped__, read_weights, read_embeddings]
 )
 def test_a_pickle_is_never_run(tmp_path: Path, kind: str, read: Callable[[Path], object]) -> None:
     mark = tmp_path / "mark"

@@ -7,7 +7,7 @@ blocks here attend back, MAB(X, MAB(seeds, X)). The layers of a stack have weigh
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diarize.storage.weights import first_line, models_folder, read_weights, sealed
+from diarize.storage.weights import first_line, models_folder, read_weights
 
 CONFIG = "diarize.splitnet"  # key of the header under which the sizes stand
 DIMENSIONS = (2, 10, 20)
@@ -118,17 +118,6 @@ def normalise(rows: Float[Tensor, "b n D"]) -> Float[Tensor, "b n D"]:
 def shipped_splitnet(dimension: int) -> Path:
     """Where the weights for D-dimensional rows ship."""
     return models_folder() / "dpgmm" / f"splitnet-{dimension}.safetensors"
-
-
-def packed(network: SplitNet) -> bytes:
-    """The content of a weights file, in float16."""
-    from safetensors.torch import save
-
-    tensors = {
-        name: value.detach().to(torch.float16).contiguous()
-        for name, value in network.state_dict().items()
-    }
-    return sealed(save(tensors, metadata={CONFIG: json.dumps(asdict(network.config))}))
 
 
 @cache

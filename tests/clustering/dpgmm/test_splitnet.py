@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,9 +15,9 @@ from diarize.clustering.dpgmm.splitnet import (
     SplitNetConfig,
     load_splitnet,
     normalise,
-    packed,
     shipped_splitnet,
 )
+from diarize.storage.files import write_weights
 
 SMALL = SplitNetConfig(3, hidden=16, inducing=4, seeds=2, heads=2)
 
@@ -60,10 +61,15 @@ def test_normalised_sets_have_mean_0_and_spread_1():
     assert (seen[0, :, 1] == 0).all()
 
 
+def write(network: SplitNet, path: Path) -> None:
+    tensors = {name: value.half() for name, value in network.state_dict().items()}
+    write_weights(path, tensors, {CONFIG: json.dumps(asdict(network.config))})
+
+
 def test_what_is_written_is_read(tmp_path):
     network = SplitNet(SMALL)
     path = tmp_path / "net.safetensors"
-    path.write_bytes(packed(network))
+    write(network, path)
     again = load_splitnet(path)
     assert again.config == SMALL and not again.training
     for name, value in network.state_dict().items():
@@ -86,9 +92,10 @@ def test_files_that_are_no_weights_are_refused(tmp_path):
 
 
 def test_overwritten_weights_are_refused(tmp_path):
-    content = bytearray(packed(SplitNet(SMALL)))
-    content[-20:-16] = b"\0\x3c\0\x3c"  # two ones
     path = tmp_path / "net.safetensors"
+    write(SplitNet(SMALL), path)
+    content = bytearray(path.read_bytes())
+    content[-20:-16] = b"\0\x3c\0\x3c"  # two ones
     path.write_bytes(content)
     with pytest.raises(ValueError, match="damaged weights file"):
         load_splitnet(path)
