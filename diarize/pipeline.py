@@ -29,7 +29,7 @@ from diarize.storage.weights import DEFAULT_MODEL
 from diarize.threads import one_thread
 from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
-from diarize.timeline.decoding import decoder
+from diarize.timeline.decoding import decode_turns, decoder
 from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
 from diarize.torch_modes import usual_modes
@@ -332,7 +332,7 @@ class Diarizer:
             notes.append(f"too short for {least} speakers: no more than {k} in its {windows}")
         if most is None and k >= MAX_SPEAKERS:
             notes.append(f"no more than {k} speakers are looked for; --max-speakers says how many")
-        return estimator, found, notes
+        return estimator, self._turns(embedded, estimator, found), notes
 
     def estimator(self, embedded: Embedded) -> Any:
         """The clustering, not fitted yet, and what is known of how these windows scatter."""
@@ -341,7 +341,11 @@ class Diarizer:
 
     def decode(self, embedded: Embedded, estimator: Any) -> Annotation:
         """Say who spoke when, given a fitted clustering."""
-        return self._decoding(embedded)(estimator).annotation(embedded.uri)
+        found = self._decoding(embedded)(estimator)
+        return self._turns(embedded, estimator, found).annotation(embedded.uri)
+
+    def _turns(self, embedded: Embedded, estimator: Any, found: Decoded) -> Decoded:
+        return decode_turns(found, embedded.short, estimator.speakers(), self.timeline)
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""

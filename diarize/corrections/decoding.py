@@ -45,8 +45,9 @@ def decode_corrected(
     heard = free.trellis
     cells, rows = split_cells(np.concatenate([heard.cells, unheard_cells]), corrections.borders)
     vectors = np.concatenate([heard.vectors, unheard])[rows]  # (m, p)
+    voices = np.concatenate([heard.of_voices, unheard])[rows]
     corrected = correct_speakers(
-        corrections, cells, vectors.astype(np.float64), free.speakers, free.names, least, most
+        corrections, cells, voices.astype(np.float64), free.speakers, free.names, least, most
     )
     names, speakers = _complete(corrected.names), corrected.speakers
     binding = Binding.of(corrections, cells, names, rows >= len(heard.cells))
@@ -59,7 +60,7 @@ def decode_corrected(
     if novelty is not None:
         novelty = np.concatenate([novelty, np.full(len(unheard), np.nan)])[rows]  # (m,)
     trellis = Trellis.of(cells, vectors, states, heard.counts, options, novelty)
-    trellis = binding.bind(trellis, speakers.largest)
+    trellis = replace(binding.bind(trellis, speakers.largest), voices=voices)
     found = decode(trellis, speakers, options, least, everybody=least > 0)
     patched = corrections.patch(found.turns, names)
     return replace(found, turns=patched, names=dict(enumerate(names)))

@@ -34,6 +34,7 @@ class Embedded:
     coarse: Float32[np.ndarray, "windows p"]  # their vectors
     cells: Float64[np.ndarray, "n 2"]  # the time for which each window that is decoded speaks
     fine: Float32[np.ndarray, "n p"]  # vectors of these windows
+    short: Float32[np.ndarray, "n p"]  # the same of shorter ones, by which turns are decoded
     unheard_cells: Float64[np.ndarray, "u 2"]  # the same of speech that only corrections know of
     unheard: Float32[np.ndarray, "u p"]
     device: str  # what f ran on
@@ -72,18 +73,23 @@ def embed_heard(
     step = step or apart(heard.regions, known)
     coarse, _ = place_windows(heard.regions, window or known.window, step)
     fine, cells = place_windows(heard.regions, *fine_grid)
+    alike = known.turn_window == known.fine_window  # one set of windows is enough
+    short = fine[:0] if alike else place_windows(heard.regions, known.turn_window, fine_grid[1])[0]
     unheard, unheard_cells = place_windows(beyond, *fine_grid)
-    windows = np.concatenate([coarse, fine, unheard])  # (coarse + fine + unheard, 2)
+    placed = coarse, fine, short, unheard
+    windows = np.concatenate(placed)  # (coarse + fine + short + unheard, 2)
 
     def embed() -> np.ndarray:
-        return embed_windows(model, recording, windows, hook)  # (coarse + fine + unheard, p)
+        return embed_windows(model, recording, windows, hook)  # (as many, p)
 
     if cache is None:
         vectors = embed()
     else:
         front_end = [recording.sha256(), identity(name), model.device, windows.tolist()]
         vectors = cache.kept(cache_key("vectors", *front_end), embed)
-    of_coarse, of_fine, of_unheard = np.split(vectors, np.cumsum([len(coarse), len(fine)]))
+    of_coarse, of_fine, of_short, of_unheard = np.split(
+        vectors, np.cumsum([len(one) for one in placed[:-1]])
+    )
     return Embedded(
         uri=recording.uri,
         duration=recording.duration,
@@ -94,6 +100,7 @@ def embed_heard(
         coarse=of_coarse,
         cells=cells,
         fine=of_fine,
+        short=of_fine if alike else of_short,
         unheard_cells=unheard_cells,
         unheard=of_unheard,
         device=model.device,

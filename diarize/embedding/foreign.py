@@ -21,7 +21,10 @@ from diarize.storage.onnx_network import OnnxNetwork, axes_text
 PROBE_SECONDS = 1.0  # of noise, with which a network is tried before it is used
 LEAST = 2  # dimensions of a vector
 
-NOTHING_KNOWN = Knowledge(scatter=replace(SCATTER, alike=None))
+UNMEASURED = Knowledge(turn_window=Knowledge.fine_window)
+"""Before anything is measured: others have mostly learned from longer windows than f."""
+
+NOTHING_KNOWN = replace(UNMEASURED, scatter=replace(SCATTER, alike=None))
 """Of vectors that nothing was fitted to: numbers of ours, but who is near whom may be two."""
 
 

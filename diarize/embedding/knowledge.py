@@ -39,12 +39,14 @@ class Knowledge:
     """What is known of an embedding; the defaults are those of the one that ships.
 
     Long windows tell voices apart, and a sparse grid of them is enough to find the speakers;
-    shorter ones on a finer grid tell when speakers change. Chosen on simulated conversations of
-    dev-a.
+    shorter ones on a finer grid tell when speakers change: those of `fine_window` who and how many
+    they are, and still shorter ones, among these, where their turns lie. Chosen on simulated
+    conversations of dev-a.
 
     Attributes:
         window, step: length of the windows that are clustered and distance between two, seconds.
-        fine_window, fine_step: the same of those that are decoded.
+        fine_window, fine_step: the same of those that are decoded, by which speakers are counted.
+        turn_window: length of the windows, as far apart, by which turns are decoded in the end.
         scatter: how the vectors of one voice scatter.
         likeness: from how alike two centroids are to whether they are one person's.
         sharpness: per second and unit of squared distance; the probability of a sequence of sets is
@@ -59,6 +61,7 @@ class Knowledge:
     step: float = 0.5
     fine_window: float = 1.1
     fine_step: float = 0.2
+    turn_window: float = 0.8
     scatter: Scatter = SCATTER
     likeness: Likeness = field(default_factory=Likeness)
     sharpness: float = 20.0
@@ -72,7 +75,7 @@ class Knowledge:
                 raise ValueError(f"{name} is no number")
             if not np.isfinite(value):
                 raise ValueError(f"{name} is not finite")
-        for name in ("window", "step", "fine_window", "fine_step"):
+        for name in ("window", "step", "fine_window", "fine_step", "turn_window"):
             if not LIMITS[0] <= numbers[name] <= LIMITS[1]:
                 raise ValueError(f"{name} lies between {LIMITS[0]} and {LIMITS[1]} s")
 

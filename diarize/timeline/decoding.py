@@ -54,7 +54,7 @@ class Decoded:
     def monologues(self) -> Monologues:
         """What each speaker says alone."""
         heard = self.trellis
-        return Monologues.of(self.annotation(""), heard.cells, heard.vectors, heard.novelty)
+        return Monologues.of(self.annotation(""), heard.cells, heard.of_voices, heard.novelty)
 
     def annotation(self, uri: str) -> Annotation:
         """The turns by name."""
@@ -140,6 +140,28 @@ def decode(
     if everybody and speakers.told is None and (nobody := in_scraps(found, least)):
         found = turns(cells, sets, *bounds, nobody)
     return Decoded(found, name_turns(found), trellis, sets, speakers)
+
+
+def decode_turns(
+    found: Decoded,
+    vectors: Float[np.ndarray, "n p"],
+    speakers: Speakers,
+    options: TimelineOptions,
+) -> Decoded:
+    """Decode once more, by shorter windows of the same cells, among all who were found.
+
+    Which voices there are, and how many, stays a matter of the longer ones.
+
+    Args:
+        found: who speaks when by the longer ones.
+        vectors: of the shorter ones.
+        speakers: who may speak; where their sets are told, all stays as it is.
+        options: of the decoding.
+    """
+    if speakers.told is not None or not found.names:
+        return found
+    trellis = replace(found.trellis, vectors=vectors, voices=found.trellis.vectors)
+    return decode(trellis, speakers, options, len(found.names))
 
 
 def _rounds(

@@ -61,6 +61,7 @@ class Trellis:
         certain: whose voices are known to be in a cell, without a doubt.
         novelty: one by how often what a cell holds is said; nan where nobody knows; None: nothing
             is said again.
+        voices: vectors of longer windows, by which voices are told; None: of the same.
     """
 
     cells: Float64[np.ndarray, "n 2"]
@@ -72,6 +73,7 @@ class Trellis:
     settled: Bool[np.ndarray, " n"]
     certain: Bool[np.ndarray, "n k"]
     novelty: Float64[np.ndarray, " n"] | None = None
+    voices: Float[np.ndarray, "n p"] | None = None
 
     @classmethod
     def of(
@@ -93,6 +95,11 @@ class Trellis:
         movable = np.ones(max(n - 1, 0), bool)
         settled = np.zeros(n, bool)
         return cls(cells, vectors, states, prior, counts, movable, settled, certain, novelty)
+
+    @property
+    def of_voices(self) -> Float[np.ndarray, "n p"]:
+        """The vectors by which voices are told."""
+        return self.vectors if self.voices is None else self.voices
 
     def costs(self, places: Float64[np.ndarray, "m p"]) -> Float64[np.ndarray, "n m"]:
         """What each state costs in each cell, per second, if the states lie at these places."""

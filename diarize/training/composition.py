@@ -19,8 +19,7 @@ from torch import Tensor
 from diarize.audio import SAMPLE_RATE
 from diarize.embedding.encoders import foreign_files
 from diarize.embedding.fitted import Fitted, Place
-from diarize.embedding.foreign import ForeignEncoder
-from diarize.embedding.knowledge import Knowledge
+from diarize.embedding.foreign import UNMEASURED, ForeignEncoder
 from diarize.embedding.weights import pick_device
 from diarize.errors import InputError
 from diarize.mixing.acoustics import noises_of
@@ -111,8 +110,8 @@ def fit_composition(
         report=report,
     )
     compose = fit.compose.eval().requires_grad_(False)
-    fitted = Fitted(network.name, file_sha256(network), fit.place(), compose, Knowledge())
-    known = measured(ForeignEncoder(network, fitted, device), _some(voices), Knowledge())
+    fitted = Fitted(network.name, file_sha256(network), fit.place(), compose, UNMEASURED)
+    known = measured(ForeignEncoder(network, fitted, device), _some(voices), UNMEASURED)
     hearings = list(_hearings(seen, voices, fit.place()))
     scatter = replace(known.scatter, variance=scattered(hearings), alike=None)
     likeness = fitted_likeness(hearings, known.likeness)

@@ -5,7 +5,7 @@ from diarize.clustering import make
 from diarize.scatter import Likeness
 from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
-from diarize.timeline.decoding import heard_alone
+from diarize.timeline.decoding import decode_turns, heard_alone
 from diarize.voices.vectors import Voiceprints
 
 from ..making import cells, unit_mean
@@ -38,6 +38,34 @@ def test_sets_follow_the_conversation(conversation, backend):
     assert times == pytest.approx(
         [0, 4, 5, 5, 9, 9, 12] if len(times) == 7 else [0, 4, 5, 9, 9, 12], abs=0.2
     )
+
+
+def test_turns_lie_where_shorter_windows_say_and_voices_stay_those_of_longer_ones(conversation):
+    vectors, cells, _ = conversation
+    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
+    found = decoded(vectors, cells, estimator)
+    shorter = np.roll(vectors, 5, axis=0)  # all is said a second later
+    later = decode_turns(found, shorter, estimator.speakers(), TimelineOptions())
+    begins, before = ([begin for begin, *_ in one.turns] for one in (later, found))
+    assert begins[1:3] == pytest.approx([time + 1 for time in before[1:3]], abs=0.05)
+    assert later.names == found.names
+    assert later.trellis.vectors is shorter and later.monologues.vectors is vectors
+
+
+def test_shorter_windows_take_nobody_away(conversation):
+    vectors, cells, _ = conversation
+    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
+    found = decoded(vectors, cells, estimator)
+    one_voice = np.repeat(vectors[:1], len(vectors), axis=0)
+    turns = decode_turns(found, one_voice, estimator.speakers(), TimelineOptions())
+    assert len(turns.names) == 2
+
+
+def test_sets_that_are_told_stay(conversation):
+    vectors, cells, truth = conversation
+    told = make("oracle").fit(vectors, SpeakerSets.from_lists(truth))
+    found = decoded(vectors, cells, told)
+    assert decode_turns(found, vectors[::-1], told.speakers(), TimelineOptions()) is found
 
 
 def test_nobody_is_lost(conversation):
