@@ -329,9 +329,10 @@ class StreamingDiarizer:
 
     def _embed(self, due: float) -> None:
         """Embed what is complete, or can wait no longer, and learn from it who can be heard."""
-        coarse, fine = self._windows.embed(self._activity.regions, due)
+        coarse, fine, short = self._windows.embed(self._activity.regions, due)
         self._refinement.coarse.add(*coarse)
         self._refinement.fine.add(*fine)
+        self._refinement.short.add(*short)
         rows = (fine if self._live.fine else coarse)[1]
         if not len(rows) and not self._knows:
             rows = fine[1][:1]

@@ -16,14 +16,13 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
 from diarize import clustering
-from diarize.activity.counts import VoiceCounts
 from diarize.activity.regions import ROUNDING, close_gaps
 from diarize.embedding.embedded import apart
 from diarize.embedding.windows import place_windows
 from diarize.errors import InputError, as_input
 from diarize.streaming.history import CountSpool, Spool
 from diarize.streaming.review import LAST
-from diarize.streaming.settling import Settler, Stretch
+from diarize.streaming.settling import Decodable, Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
 from diarize.timeline.decoding import decoder
@@ -32,11 +31,6 @@ from diarize.timeline.speaker_count import fit_and_prune
 if TYPE_CHECKING:
     from diarize.embedding import Knowledge
 
-Decodable = tuple[
-    Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
-    Float32[np.ndarray, "n p"],  # their vectors
-    VoiceCounts | None,
-]
 Clustered = tuple[Float32[np.ndarray, "m p"], Any]  # windows, and the clustering fitted to them
 
 REMEMBERED = 600.0  # seconds before the part that is settled that are decoded with it
@@ -67,6 +61,7 @@ class Refinement:
     Attributes:
         coarse: windows that are clustered.
         fine: windows that are decoded.
+        short: shorter ones of the same cells, by which turns are decoded in the end.
         counts: how many were heard, if somebody listened for that.
         turns: those that are settled.
 
@@ -103,7 +98,8 @@ class Refinement:
         self._pass: Future[list[Stretch]] | None = None
         self._late = False  # whether a pass was ever put off
         self._one_at_a_time = Lock()
-        self.coarse, self.fine, self.counts = Spool(dimension), Spool(dimension), CountSpool()
+        self.coarse, self.fine, self.short = (Spool(dimension) for _ in range(3))
+        self.counts = CountSpool()
         self.turns: list[Turn] = []
 
     def is_due(self, heard: float) -> bool:
@@ -156,7 +152,8 @@ class Refinement:
     def _begin(self, until: float, narrow: bool) -> None:
         begin = self._settled_until
         every, coarse = self.coarse.read()
-        cells, fine, counts = self._heard(begin - REMEMBERED if begin > 0 else 0.0)
+        first = begin - REMEMBERED if begin > 0 else 0.0
+        heard, (_, short) = self._heard(first), self.short.since(first)
         self._settled_until = until
         known = self._known.within(narrow)
         if begin == 0 and until == math.inf:  # all at once; passes compare windows
@@ -165,7 +162,7 @@ class Refinement:
             known = replace(known, scatter=known.scatter.denser(known.step / step))
         how = self._clustering(len(coarse), known), known.likeness
         settle = self._settler.settle
-        self._pass = self._submit(settle, *how, coarse, cells, fine, begin, until, counts)
+        self._pass = self._submit(settle, *how, coarse, heard, short, begin, until)
 
     def _clustering(self, n_windows: int, known: Knowledge) -> Any:
         """One for what is settled; few windows are asked for no more speakers than these."""

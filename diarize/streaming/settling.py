@@ -13,10 +13,16 @@ from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions
-from diarize.timeline.decoding import decoder
+from diarize.timeline.decoding import decode_turns, decoder
 from diarize.timeline.speaker_count import fit_and_prune
 
 Stretch = tuple[float, float, tuple[str, ...]]
+
+Decodable = tuple[
+    Float64[np.ndarray, "n 2"],  # cells of the windows that are decoded
+    Float32[np.ndarray, "n p"],  # their vectors
+    VoiceCounts | None,  # how many were heard in these cells; None: nobody listened for that
+]
 
 
 class Settler:
@@ -44,11 +50,10 @@ class Settler:
         estimator: Any,
         likeness: Likeness,
         coarse: Float32[np.ndarray, "m p"],
-        cells: Float64[np.ndarray, "n 2"],
-        fine: Float32[np.ndarray, "n p"],
+        heard: Decodable,
+        short: Float32[np.ndarray, "n p"],
         begin: float,
         end: float,
-        counts: VoiceCounts | None = None,
     ) -> list[Stretch]:
         """Say who spoke from `begin` to `end`.
 
@@ -56,23 +61,23 @@ class Settler:
             estimator: a clustering, not fitted yet.
             likeness: of the embedding.
             coarse: vectors of all windows that are clustered, from the beginning of the stream.
-            cells: those of the windows that are decoded; from the beginning, or from some minutes
-                before `begin` on.
-            fine: vectors of these windows.
+            heard: the windows that are decoded; from the beginning, or from some minutes before
+                `begin` on.
+            short: vectors of shorter ones of the same cells, by which turns are decoded.
             begin: seconds up to which all is settled.
             end: seconds up to which it shall be.
-            counts: how many were heard in these cells; None: nobody listened for that.
 
         Returns:
             Begin, end and speakers, in order; nothing where nobody speaks.
         """
         whole = begin == 0
         least = self._least if whole else 0
-        decoded = decoder(cells, fine, counts, self._options, least, everybody=whole)
+        decoded = decoder(*heard, self._options, least, everybody=whole)
         if whole:  # of a part of it, turns do not tell how many
             estimator, found = fit_and_prune(estimator, coarse, decoded, likeness)
         else:
             found = decoded(estimator.fit(coarse))
+        found = decode_turns(found, short, estimator.speakers(), self._options, everybody=whole)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker

@@ -93,12 +93,13 @@ class Lane:
         taken, self.waiting = self.waiting[:n], self.waiting[n:]
         return taken
 
-    def window(self, cell: Cell, until: float) -> tuple[float, float]:
-        """Where a cell's window lies, when sound is known up to `until`."""
-        middle = (cell.begin + cell.end) / 2
-        ends = until if cell.region.end is None else min(until, cell.region.end)
-        begin = max(middle - self.length / 2, cell.region.start)
-        return begin, max(begin, min(middle + self.length / 2, ends))
+
+def window(cell: Cell, length: float, until: float) -> tuple[float, float]:
+    """Where a cell's window of so many seconds lies, when sound is known up to `until`."""
+    middle = (cell.begin + cell.end) / 2
+    ends = until if cell.region.end is None else min(until, cell.region.end)
+    begin = max(middle - length / 2, cell.region.start)
+    return begin, max(begin, min(middle + length / 2, ends))
 
 
 class Frames:
@@ -171,6 +172,7 @@ class LiveWindows:
         self._model = model
         self._coarse = Lane(known.window, known.step, known=known.step / 2)
         self._fine = Lane(known.fine_window, known.fine_step, known=known.fine_step)
+        self._turn_window = known.turn_window
         held = delay + self._patience + known.window + 2 * known.step + 1
         self._frames = Frames(held, model.rows)
 
@@ -186,7 +188,9 @@ class LiveWindows:
         """Seconds up to which there are fine cells wherever there is speech."""
         return self._fine.laid(sure)
 
-    def embed(self, regions: SpeechRegions, due: float) -> tuple[EmbeddedCells, EmbeddedCells]:
+    def embed(
+        self, regions: SpeechRegions, due: float
+    ) -> tuple[EmbeddedCells, EmbeddedCells, EmbeddedCells]:
         """Embed the windows that are complete, or can wait no longer, in one go.
 
         Args:
@@ -194,7 +198,8 @@ class LiveWindows:
             due: cells that begin before this, and are decoded, cannot wait.
 
         Returns:
-            The windows that are clustered, and those that are decoded.
+            The windows that are clustered, those that are decoded, and of the same cells the
+            shorter ones, by which turns are decoded in the end.
         """
         lanes = (self._coarse, self._fine)
         regions.found = [
@@ -205,11 +210,17 @@ class LiveWindows:
         until = self._frames.until
         coarse = self._coarse.ready(until, due - self._patience, self._least)
         fine = self._fine.ready(until, due)
-        windows = [self._coarse.window(cell, until) for cell in coarse]
-        windows += [self._fine.window(cell, until) for cell in fine]
+        laid = (
+            (coarse, self._coarse.length), (fine, self._fine.length), (fine, self._turn_window)
+        )  # fmt: skip
+        windows = [window(cell, length, until) for cells, length in laid for cell in cells]
         vectors = embed(self._model, self._frames.cut(windows))
-        n = len(coarse)
-        return (_times(coarse), vectors[:n]), (_times(fine), vectors[n:])
+        n, m = len(coarse), len(coarse) + len(fine)
+        return (
+            (_times(coarse), vectors[:n]),
+            (_times(fine), vectors[n:m]),
+            (_times(fine), vectors[m:]),
+        )
 
 
 def _times(cells: list[Cell]) -> Float64[np.ndarray, "n 2"]:

@@ -79,7 +79,7 @@ def test_a_stream_that_nobody_holds_leaves_no_file(
             feed(diarizer, sound, [RATE])
             diarizer.finish()
             del diarizer
-        assert len(files) == 6 and all(file.closed for file in files)
+        assert len(files) == 8 and all(file.closed for file in files)
     finally:
         gc.enable()
 

@@ -38,8 +38,8 @@ def hear(stream: Refinement, begin: int, end: int) -> None:
     seconds = np.arange(begin, end, dtype=np.float64)
     vectors = np.eye(4, dtype=np.float32)[(seconds // 10 % 2).astype(int)]
     cells = np.stack([seconds, seconds + 1], axis=1)
-    stream.coarse.add(cells, vectors)
-    stream.fine.add(cells, vectors)
+    for spool in (stream.coarse, stream.fine, stream.short):
+        spool.add(cells, vectors)
 
 
 def test_all_is_settled_at_the_end() -> None:
@@ -131,7 +131,7 @@ def test_of_long_speech_as_many_windows_are_clustered_as_of_a_recording(
     vectors = np.eye(4, dtype=np.float32)[(seconds // 12 % 2).astype(int)]
     for refine in (None, 60.0):
         stream = Refinement("ac", COMMON, FREE, TimelineOptions(), known, 4, refine)
-        for spool in (stream.coarse, stream.fine):
+        for spool in (stream.coarse, stream.fine, stream.short):
             spool.add(cells, vectors)
         if refine:
             stream.go_on(120.0, narrow=False)
@@ -182,7 +182,8 @@ def test_a_pass_goes_by_how_many_were_heard() -> None:
         )
         hear(stream, 0, 40)
         middle = unit_mean(np.eye(4)[0], unit_mean(np.eye(4)[0], np.eye(4)[1])).astype(np.float32)
-        stream.fine.add(np.array([[40.0, 41.0]]), middle[None])
+        for spool in (stream.fine, stream.short):
+            spool.add(np.array([[40.0, 41.0]]), middle[None])
         for n, times in ((1, 40 * 50), (heard, 50)):
             counts = np.tile(np.eye(4, dtype=np.float32)[n], (times, 1))
             stream.counts.add(counts, counts)
@@ -231,7 +232,7 @@ def test_who_is_alike_is_one_but_over_a_telephone() -> None:
         near = np.array([[1.0, 0, 0, 0], [0.92, np.sqrt(1 - 0.92**2), 0, 0]], np.float32)
         seconds = np.arange(40.0)
         cells = np.stack([seconds, seconds + 1], axis=1)
-        for spool in (stream.coarse, stream.fine):
+        for spool in (stream.coarse, stream.fine, stream.short):
             spool.add(cells, near[(seconds // 10 % 2).astype(int)])
         stream.finish(narrow)
         assert len({name for turn in stream.turns for name in turn.speakers}) == speakers

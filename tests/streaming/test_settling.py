@@ -31,7 +31,8 @@ def tree() -> Any:
 def test_the_whole_is_settled_at_once() -> None:
     vectors = voices("aaabbbaa")
     settle = Settler(TimelineOptions()).settle
-    found = settle(tree(), Likeness(), vectors, cells(8), vectors, 0.0, np.inf)
+    heard = cells(8), vectors, None
+    found = settle(tree(), Likeness(), vectors, heard, vectors, 0.0, np.inf)
     assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
@@ -42,7 +43,8 @@ def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
 
     ckm = clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
     settle = Settler(options).settle
-    found = settle(ckm, Likeness(), vectors, cells(7), vectors, 0.0, np.inf)
+    heard = cells(7), vectors, None
+    found = settle(ckm, Likeness(), vectors, heard, vectors, 0.0, np.inf)
     assert max(len(names) for _, _, names in found) == d
 
 
@@ -53,9 +55,8 @@ def test_speakers_keep_their_names_from_pass_to_pass() -> None:
     found = []
     for begin, end, n in ((0.0, 4.0, 8), (4.0, 10.0, 14), (10.0, np.inf, 20)):
         first = max(0, int(begin) - 3)
-        found += settler.settle(
-            tree(), Likeness(), vectors[:n], times[first:n], vectors[first:n], begin, end
-        )
+        heard = times[first:n], vectors[first:n], None
+        found += settler.settle(tree(), Likeness(), vectors[:n], heard, heard[1], begin, end)
     said = [""] * 20
     for begin, end, (name,) in found:
         for second in range(round(begin), round(end)):
@@ -75,8 +76,10 @@ def test_no_more_are_named_than_there_may_be(most: int | None, names: str) -> No
         return clustering.make("ac", n_speakers=2, max_set_size=1)
 
     settler = Settler(TimelineOptions(), most=most)
-    found = settler.settle(two(), Likeness(), vectors[:4], cells(4), vectors[:4], 0.0, 4.0)
-    found += settler.settle(two(), Likeness(), vectors, cells(8), vectors, 4.0, np.inf)
+    found = []
+    for n, begin, end in ((4, 0.0, 4.0), (8, 4.0, np.inf)):
+        heard = cells(n), vectors[:n], None
+        found += settler.settle(two(), Likeness(), vectors[:n], heard, vectors[:n], begin, end)
     assert "".join(sorted({name[-1] for *_, (name,) in found})) == names
     assert next(name for *_, (name,) in found) == "SPEAKER_00"
 
@@ -84,7 +87,9 @@ def test_no_more_are_named_than_there_may_be(most: int | None, names: str) -> No
 def test_nothing_was_heard() -> None:
     settler = Settler(TimelineOptions())
     nothing = np.zeros((0, 16), np.float32)
-    assert settler.settle(tree(), Likeness(), nothing, np.zeros((0, 2)), nothing, 0.0, 5.0) == []
-    assert settler.settle(tree(), Likeness(), nothing, np.zeros((0, 2)), nothing, 5.0, np.inf) == []
+    heard = np.zeros((0, 2)), nothing, None
+    assert settler.settle(tree(), Likeness(), nothing, heard, nothing, 0.0, 5.0) == []
+    assert settler.settle(tree(), Likeness(), nothing, heard, nothing, 5.0, np.inf) == []
     vectors = voices("aab")
-    assert settler.settle(tree(), Likeness(), vectors, cells(3) + 9, vectors, 9.0, np.inf)
+    heard = cells(3) + 9, vectors, None
+    assert settler.settle(tree(), Likeness(), vectors, heard, vectors, 9.0, np.inf)

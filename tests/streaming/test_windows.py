@@ -13,7 +13,7 @@ from diarize.embedding import embed_windows, load_model
 from diarize.embedding.encoder import mfcc_rows
 from diarize.embedding.windows import place_windows
 from diarize.streaming.speech import Region
-from diarize.streaming.windows import Frames, Lane, embed
+from diarize.streaming.windows import Frames, Lane, embed, window
 
 
 def fine() -> Lane:
@@ -59,11 +59,11 @@ def test_a_window_waits_for_its_sound_but_not_for_too_long() -> None:
     assert [cell.begin for cell in lane.ready(0.95, -1.0)] == pytest.approx([0.0])
     assert [cell.begin for cell in lane.ready(0.95, 0.3)] == pytest.approx([0.2])
     (cell, *_) = lane.waiting
-    assert lane.window(cell, 0.95) == pytest.approx((0.0, 0.95))
-    assert lane.window(cell, 3.0) == pytest.approx((0.0, 1.2))
+    assert window(cell, lane.length, 0.95) == pytest.approx((0.0, 0.95))
+    assert window(cell, lane.length, 3.0) == pytest.approx((0.0, 1.2))
     region.end = 1.0
     assert len(lane.ready(1.0, -1.0)) == len([0.4, 0.6, 0.8])
-    assert lane.window(cell, 3.0) == pytest.approx((0.0, 1.0))
+    assert window(cell, lane.length, 3.0) == pytest.approx((0.0, 1.0))
 
 
 def test_frames_give_the_vectors_of_a_recording(talk: Path, tiny_weights: Path) -> None:
@@ -101,7 +101,7 @@ def test_one_vector_for_each_window(tiny_weights: Path) -> None:
     rng = np.random.default_rng(0)
     windows = [rng.normal(size=(n, 32)).astype(np.float32) for n in (8, 12, 8, 4)]
     vectors = embed(model, windows)
-    for window, vector in zip(windows, vectors, strict=True):
-        alone = model(torch.from_numpy(window)[None])[0].numpy()
+    for frames, vector in zip(windows, vectors, strict=True):
+        alone = model(torch.from_numpy(frames)[None])[0].numpy()
         assert np.allclose(vector, alone, atol=1e-5)
     assert embed(model, []).shape == (0, 16)
