@@ -210,8 +210,9 @@ class LiveWindows:
         until = self._frames.until
         coarse = self._coarse.ready(until, due - self._patience, self._least)
         fine = self._fine.ready(until, due)
+        again = fine if self._turn_window != self._fine.length else []  # as long: once is enough
         laid = (
-            (coarse, self._coarse.length), (fine, self._fine.length), (fine, self._turn_window)
+            (coarse, self._coarse.length), (fine, self._fine.length), (again, self._turn_window)
         )  # fmt: skip
         windows = [window(cell, length, until) for cells, length in laid for cell in cells]
         vectors = embed(self._model, self._frames.cut(windows))
@@ -219,7 +220,7 @@ class LiveWindows:
         return (
             (_times(coarse), vectors[:n]),
             (_times(fine), vectors[n:m]),
-            (_times(fine), vectors[m:]),
+            (_times(fine), vectors[m:] if again else vectors[n:m]),
         )
 
 
