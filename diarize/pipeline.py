@@ -242,7 +242,7 @@ class Diarizer:
         annotation = found.annotation(embedded.uri)
         knowledge = self._knowledge_for(embedded)
         doubted, number = self._doubts(found, knowledge.likeness)
-        sure = confidences(found, self.timeline, knowledge, doubted).tolist()
+        sure = confidences(found, knowledge, doubted).tolist()
         confidence = dict(zip(found.tracks, sure, strict=True))
         if hook:
             hook("clustering", 1, 1)
@@ -345,7 +345,7 @@ class Diarizer:
         return self._turns(embedded, estimator, found).annotation(embedded.uri)
 
     def _turns(self, embedded: Embedded, estimator: Any, found: Decoded) -> Decoded:
-        return decode_turns(found, embedded.short, estimator.speakers(), self.timeline)
+        return decode_turns(found, embedded.short, estimator.speakers())
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""
@@ -361,7 +361,7 @@ class Diarizer:
         speakers, names = relink(estimator, found.names, told, *seen, self._bounds[1])
         found = replace(found, speakers=speakers, names=names)
         beyond = embedded.unheard_cells, embedded.unheard
-        return decode_corrected(found, told, *beyond, self.timeline, *self._bounds)
+        return decode_corrected(found, told, *beyond, *self._bounds)
 
     def _model(self) -> SpeakerEncoder:
         """The model, loaded once for all recordings, as long as its files stay as they are."""

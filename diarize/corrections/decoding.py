@@ -13,7 +13,7 @@ from diarize.corrections.binding import Binding
 from diarize.corrections.claims import RESOLUTION, Corrections
 from diarize.corrections.speakers import Corrected, correct_speakers
 from diarize.sets import SpeakerSets
-from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline import Decoded, Trellis, decode
 from diarize.voices.voiceprints import free_names
 
 
@@ -22,7 +22,6 @@ def decode_corrected(
     corrections: Corrections,
     unheard_cells: Float64[np.ndarray, "u 2"],
     unheard: Float32[np.ndarray, "u p"],
-    options: TimelineOptions,
     least: int = 0,
     most: int | None = None,
 ) -> Decoded:
@@ -35,7 +34,6 @@ def decode_corrected(
         corrections: claims.
         unheard_cells: cells of the speech that only corrections know of, seconds.
         unheard: vectors of their windows.
-        options: of the decoding.
         least: fewest speakers.
         most: largest number of speakers; None: any.
 
@@ -59,9 +57,9 @@ def decode_corrected(
     novelty = heard.novelty
     if novelty is not None:
         novelty = np.concatenate([novelty, np.full(len(unheard), np.nan)])[rows]  # (m,)
-    trellis = Trellis.of(cells, vectors, states, heard.counts, options, novelty)
+    trellis = Trellis.of(cells, vectors, states, heard.counts, heard.options, novelty)
     trellis = replace(binding.bind(trellis, speakers.largest), voices=voices)
-    found = decode(trellis, speakers, options, least, everybody=least > 0)
+    found = decode(trellis, speakers, least, everybody=least > 0)
     patched = corrections.patch(found.turns, names)
     return replace(found, turns=patched, names=dict(enumerate(names)))
 

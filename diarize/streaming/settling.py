@@ -77,7 +77,7 @@ class Settler:
             estimator, found = fit_and_prune(estimator, coarse, decoded, likeness)
         else:
             found = decoded(estimator.fit(coarse))
-        found = decode_turns(found, short, estimator.speakers(), self._options, everybody=whole)
+        found = decode_turns(found, short, estimator.speakers(), everybody=whole)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker

@@ -16,7 +16,6 @@ from jaxtyping import Float64
 
 from diarize.timeline.decoding import Decoded, heard_alone
 from diarize.timeline.paths import posteriors
-from diarize.timeline.trellis import TimelineOptions
 from diarize.timeline.turns import Turn
 from diarize.voices.number import NO_DOUBTS, Doubts
 
@@ -34,7 +33,6 @@ SHARED = 0.2
 
 def confidences(
     found: Decoded,
-    options: TimelineOptions,
     knowledge: Knowledge,
     doubted: Doubts = NO_DOUBTS,
 ) -> Float64[np.ndarray, " turns"]:
@@ -45,12 +43,11 @@ def confidences(
 
     Args:
         found: what was decoded; every turn shares time with a cell.
-        options: of the decoding.
         knowledge: of the embedding: its sharpness, slope and offset.
         doubted: what may be wrong with speakers, by name.
     """
     cells, certain = found.trellis.cells, found.trellis.certain
-    probable = speaker_posteriors(found, options, knowledge.sharpness)  # (n, k)
+    probable = speaker_posteriors(found, knowledge.sharpness)  # (n, k)
     share = turn_shares(found.turns, cells, probable)
     told = turn_shares(found.turns, cells, certain.astype(np.float64))
     rest = np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
@@ -66,15 +63,14 @@ def one_person(
     return np.asarray((1 - doubled * doubted.duplicate) * (1 - shared * doubted.merged))
 
 
-def speaker_posteriors(
-    found: Decoded, options: TimelineOptions, sharpness: float
-) -> Float64[np.ndarray, "n k"]:
+def speaker_posteriors(found: Decoded, sharpness: float) -> Float64[np.ndarray, "n k"]:
     """How probable each speaker is in each cell, as far as the decoding knows."""
     trellis, speakers = found.trellis, found.speakers
     if not len(speakers) or not len(trellis.cells):
         return np.zeros((len(trellis.cells), len(speakers)))
     places = heard_alone(trellis, found.sets, speakers).places(trellis.states)  # (m, p)
-    return posteriors(trellis.cells, trellis.costs(places), trellis.states, options, sharpness)
+    fits = trellis.costs(places), trellis.states, trellis.options
+    return posteriors(trellis.cells, *fits, sharpness)
 
 
 def turn_shares(

@@ -109,7 +109,7 @@ def decoder(
         if everybody and known is not None and len(estimator.sets_):
             said = repeated(known, len(estimator.sets_))
         trellis = Trellis.of(cells, vectors, speakers.sets(), counts, options, said)
-        return decode(trellis, speakers, options, least, everybody)
+        return decode(trellis, speakers, least, everybody)
 
     return decoded
 
@@ -117,7 +117,6 @@ def decoder(
 def decode(
     trellis: Trellis,
     speakers: Speakers,
-    options: TimelineOptions,
     least: int = 0,
     everybody: bool = True,
 ) -> Decoded:
@@ -126,7 +125,6 @@ def decode(
     Args:
         trellis: what was heard of a recording, and what is known of it.
         speakers: who may speak there; where their sets are told, these hold.
-        options: of the decoding.
         least: so many speakers keep a turn.
         everybody: whether each speaker speaks in these cells; False: they are a part of what was
             clustered, or somebody's word stands above it, and somebody may be silent there.
@@ -137,9 +135,9 @@ def decode(
     elif not len(speakers) or not n:
         sets = SpeakerSets(np.zeros((n, 0), bool))
     else:
-        path, costs = _rounds(trellis, speakers, options, everybody)
+        path, costs = _rounds(trellis, speakers, everybody)
         sets, cells = trellis.states[path], move_borders(trellis, costs, path)
-    bounds = options, least, trellis.settled, speakers.largest
+    bounds = trellis.options, least, trellis.settled, speakers.largest
     found = turns(cells, sets, *bounds)
     if everybody and speakers.told is None and (nobody := in_scraps(found, least)):
         found = turns(cells, sets, *bounds, nobody)
@@ -150,7 +148,6 @@ def decode_turns(
     found: Decoded,
     vectors: Float[np.ndarray, "n p"],
     speakers: Speakers,
-    options: TimelineOptions,
     everybody: bool = True,
 ) -> Decoded:
     """Decode once more, by shorter windows of the same cells, among all who were found.
@@ -161,24 +158,24 @@ def decode_turns(
         found: who speaks when by the longer ones.
         vectors: of the shorter ones.
         speakers: who may speak; where their sets are told, all stays as it is.
-        options: of the decoding.
         everybody: as for `decode`.
     """
     if speakers.told is not None or not found.names:
         return found
-    trellis = replace(found.trellis, vectors=vectors, voices=found.trellis.vectors)
-    quicker = replace(options, switch=QUICKER * options.switch)
-    return decode(trellis, speakers, quicker, len(found.names), everybody)
+    longer = found.trellis
+    quicker = replace(longer.options, switch=QUICKER * longer.options.switch)
+    trellis = replace(longer, vectors=vectors, options=quicker, voices=longer.vectors)
+    return decode(trellis, speakers, len(found.names), everybody)
 
 
 def _rounds(
-    trellis: Trellis, speakers: Speakers, options: TimelineOptions, everybody: bool
+    trellis: Trellis, speakers: Speakers, everybody: bool
 ) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, "n m"]]:
     """Decode and take the centroids anew by turns: the last path, and the costs it was found by."""
     states = trellis.states
     for i in range(ROUNDS):
         costs = trellis.costs(speakers.places(states))  # (n, m)
-        path = best_path(trellis.cells, costs, states, options)  # (n,)
+        path = best_path(trellis.cells, costs, states, trellis.options)  # (n,)
         if everybody:
             path = _keep_everybody(path, costs, states)
         if i + 1 < ROUNDS:

@@ -55,6 +55,7 @@ class Trellis:
         states: the sets.
         prior: what a state costs in a cell beside its distance; infinite: it cannot be.
         counts: how many were heard; None: nobody listened for that.
+        options: of the decoding.
         movable: whether the border after each cell but the last is only where cells were laid, so
             that it may be moved.
         settled: in which cells a speaker keeps a turn, however short it is.
@@ -69,6 +70,7 @@ class Trellis:
     states: SpeakerSets
     prior: Float64[np.ndarray, "n m"]
     counts: VoiceCounts | None
+    options: TimelineOptions
     movable: Bool[np.ndarray, " borders"]
     settled: Bool[np.ndarray, " n"]
     certain: Bool[np.ndarray, "n k"]
@@ -94,7 +96,8 @@ class Trellis:
         certain = np.zeros((n, states.n_speakers), bool)
         movable = np.ones(max(n - 1, 0), bool)
         settled = np.zeros(n, bool)
-        return cls(cells, vectors, states, prior, counts, movable, settled, certain, novelty)
+        heard = prior, counts, options
+        return cls(cells, vectors, states, *heard, movable, settled, certain, novelty)
 
     @property
     def of_voices(self) -> Float[np.ndarray, "n p"]:

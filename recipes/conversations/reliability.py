@@ -71,9 +71,9 @@ def how_right(found: Annotation, reference: Annotation, keys: Sequence[tuple[Seg
 def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     """What the decoding gives the turns of a recording, for each sharpness."""
     embedded = diarizer.embed(path)
-    (_, found, _), options = diarizer.cluster(embedded), diarizer.timeline
+    _, found, _ = diarizer.cluster(embedded)
     claimed = [
-        turn_shares(found.turns, found.trellis.cells, speaker_posteriors(found, options, sharpness))
+        turn_shares(found.turns, found.trellis.cells, speaker_posteriors(found, sharpness))
         for sharpness in SHARPNESSES
     ]
     keys, annotation = found.tracks, found.annotation(embedded.uri)

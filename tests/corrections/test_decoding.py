@@ -53,17 +53,17 @@ class Talk:
         ).fit(self.vectors, truth)
         speakers = self.model.speakers()
         trellis = Trellis.of(self.cells, self.vectors, speakers.sets(), None, options)
-        return decode(trellis, speakers, options)
+        return decode(trellis, speakers)
 
-    def bound(self, free: Decoded, options=OPTIONS, least: int = 0) -> Decoded:
+    def bound(self, free: Decoded, least: int = 0) -> Decoded:
         speakers, names = relink(self.model, free.names, self.told, self.cells, self.vectors)
         free = replace(free, speakers=speakers, names=names)
         beyond = self.unheard_cells, self.unheard
-        return decode_corrected(free, self.told, *beyond, options, least)
+        return decode_corrected(free, self.told, *beyond, least)
 
 
 def confidence(found: Decoded) -> list[float]:
-    return confidences(found, OPTIONS, Knowledge()).tolist()
+    return confidences(found, Knowledge()).tolist()
 
 
 def heard(decoded, time: float) -> set[str]:
@@ -84,7 +84,8 @@ def test_the_largest_set_holds_after_gaps_are_closed(d: int) -> None:
     options = TimelineOptions(min_gap=5.0)
     talk = Talk(Corrections((Claim(2.0, 2.4, "ann", Kind.PRESENT),)))
     free = talk.free(d=d, options=options)
-    bound = talk.bound(free, options)
+    bound = talk.bound(free)
+    assert bound.trellis.options is free.trellis.options
     for decoded in (free, bound):
         instants = np.arange(1.05, 9.0, 0.1)
         assert max(len(heard(decoded, t)) for t in instants if not 2.0 <= t < 2.4) == d

@@ -37,16 +37,16 @@ def test_clear_turns_are_surer() -> None:
     options, speakers = TimelineOptions(switch=0.0), estimator.speakers()
     trellis = Trellis.of(cells(40, 0.2), rows, speakers.sets(), None, options)
     decoded = Decoded(found, {}, trellis, sets, speakers)
-    sure = confidences(decoded, options, Knowledge())
+    sure = confidences(decoded, Knowledge())
     assert ((sure > 0) & (sure < 1)).all()
     assert sure[0] > sure[1] > sure[4]
     assert sure[2] > sure[3] > sure[4]
     named = replace(decoded, names={0: "a", 1: "b"})
     doubted = Doubts(("a", "b"), np.array([0.0, 0.5]), np.array([0.4, 0.0]))
-    less = confidences(named, options, Knowledge(), doubted)
+    less = confidences(named, Knowledge(), doubted)
     np.testing.assert_allclose(less[[0, 2]], one_person(doubted) * sure[[0, 2]])
     assert (less < sure).all()
-    probable = speaker_posteriors(decoded, options, 5.0)
+    probable = speaker_posteriors(decoded, 5.0)
     np.testing.assert_allclose(probable.sum(axis=1), 1)  # no overlap is known here
 
 
@@ -55,7 +55,7 @@ def test_nobody_speaks() -> None:
     options, nobody = TimelineOptions(), SpeakerSets(np.zeros((0, 0), bool))
     trellis = Trellis.of(np.zeros((0, 2)), np.zeros((0, 4)), nobody, None, options)
     found = Decoded([], {}, trellis, nobody, speakers)
-    assert confidences(found, options, Knowledge()).size == 0
+    assert confidences(found, Knowledge()).size == 0
 
 
 def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:

@@ -13,7 +13,7 @@ from ..making import cells, unit_mean
 
 def decoded(vectors, cells, estimator, **options) -> Decoded:
     speakers, options = estimator.speakers(), TimelineOptions(**options)
-    return decode(Trellis.of(cells, vectors, speakers.sets(), None, options), speakers, options)
+    return decode(Trellis.of(cells, vectors, speakers.sets(), None, options), speakers)
 
 
 @pytest.fixture
@@ -45,11 +45,12 @@ def test_turns_lie_where_shorter_windows_say_and_voices_stay_those_of_longer_one
     estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
     found = decoded(vectors, cells, estimator)
     shorter = np.roll(vectors, 5, axis=0)  # all is said a second later
-    later = decode_turns(found, shorter, estimator.speakers(), TimelineOptions())
+    later = decode_turns(found, shorter, estimator.speakers())
     begins, before = ([begin for begin, *_ in one.turns] for one in (later, found))
     assert begins[1:3] == pytest.approx([time + 1 for time in before[1:3]], abs=0.05)
     assert later.names == found.names
     assert later.trellis.vectors is shorter and later.monologues.vectors is vectors
+    assert later.trellis.options.switch < found.trellis.options.switch  # they vary faster
 
 
 def test_shorter_windows_take_nobody_away(conversation):
@@ -57,7 +58,7 @@ def test_shorter_windows_take_nobody_away(conversation):
     estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
     found = decoded(vectors, cells, estimator)
     one_voice = np.repeat(vectors[:1], len(vectors), axis=0)
-    turns = decode_turns(found, one_voice, estimator.speakers(), TimelineOptions())
+    turns = decode_turns(found, one_voice, estimator.speakers())
     assert len(turns.names) == 2
 
 
@@ -65,7 +66,7 @@ def test_sets_that_are_told_stay(conversation):
     vectors, cells, truth = conversation
     told = make("oracle").fit(vectors, SpeakerSets.from_lists(truth))
     found = decoded(vectors, cells, told)
-    assert decode_turns(found, vectors[::-1], told.speakers(), TimelineOptions()) is found
+    assert decode_turns(found, vectors[::-1], told.speakers()) is found
 
 
 def test_nobody_is_lost(conversation):
@@ -125,5 +126,5 @@ def test_who_is_heard_only_in_scraps_is_nobody(conversation):
     speakers = Speakers(np.eye(16)[[0, 1, 5]], lambda places, sets: sets @ places, 1)
     options = TimelineOptions(switch=0.0)
     trellis = Trellis.of(cells, vectors, speakers.sets(), None, options)
-    assert len(decode(trellis, speakers, options).names) == 2
-    assert len(decode(trellis, speakers, options, least=3).names) == 3
+    assert len(decode(trellis, speakers).names) == 2
+    assert len(decode(trellis, speakers, least=3).names) == 3
