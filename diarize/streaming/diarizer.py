@@ -34,6 +34,7 @@ from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
+from diarize.timeline.decoding import quicker
 from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ class StreamingDiarizer:
         most = n_speakers or max_speakers
         self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
         self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
-        self._decoder = LiveDecoder(self._model.dim, max_set_size, options)
+        now = quicker(options) if known.turn_window != known.fine_window else options
+        self._decoder = LiveDecoder(self._model.dim, max_set_size, now)
         self._reviews = None
         if isinstance(self._live, LiveCentroids):
             look = partial(self._refinement.review, most=self._live.most)
@@ -340,7 +342,7 @@ class StreamingDiarizer:
             self._live.take(rows)
             self._decoder.know(self._live.speakers())
             self._knows = True
-        self._decoder.add(*fine)
+        self._decoder.add(*short)
 
     def _look_back(self, heard: float) -> list[Turn]:
         """Begin and collect what is clustered beside the stream; what was settled by it."""

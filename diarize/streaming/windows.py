@@ -198,8 +198,8 @@ class LiveWindows:
             due: cells that begin before this, and are decoded, cannot wait.
 
         Returns:
-            The windows that are clustered, those that are decoded, and of the same cells the
-            shorter ones, by which turns are decoded in the end.
+            The windows that are clustered, those by which speakers are found and counted, and of
+            the same cells the shorter ones, by which turns are decoded, live and in the end.
         """
         lanes = (self._coarse, self._fine)
         regions.found = [

@@ -144,6 +144,11 @@ def decode(
     return Decoded(found, name_turns(found), trellis, sets, speakers)
 
 
+def quicker(options: TimelineOptions) -> TimelineOptions:
+    """As they are for shorter windows, among which a change costs less."""
+    return replace(options, switch=QUICKER * options.switch)
+
+
 def decode_turns(
     found: Decoded,
     vectors: Float[np.ndarray, "n p"],
@@ -152,19 +157,20 @@ def decode_turns(
 ) -> Decoded:
     """Decode once more, by shorter windows of the same cells, among all who were found.
 
-    Which voices there are, and how many, stays a matter of the longer ones.
+    Which voices there are, and how many, stays a matter of the longer ones. Where the windows are
+    the same, or the sets of the speakers are told, all stays as it is.
 
     Args:
         found: who speaks when by the longer ones.
         vectors: of the shorter ones.
-        speakers: who may speak; where their sets are told, all stays as it is.
+        speakers: who may speak.
         everybody: as for `decode`.
     """
-    if speakers.told is not None or not found.names:
-        return found
     longer = found.trellis
-    quicker = replace(longer.options, switch=QUICKER * longer.options.switch)
-    trellis = replace(longer, vectors=vectors, options=quicker, voices=longer.vectors)
+    if speakers.told is not None or not found.names or np.array_equal(vectors, longer.vectors):
+        return found
+    options = quicker(longer.options)
+    trellis = replace(longer, vectors=vectors, options=options, voices=longer.vectors)
     return decode(trellis, speakers, len(found.names), everybody)
 
 
