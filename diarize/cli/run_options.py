@@ -89,7 +89,7 @@ class RunOptions:
         0.06, "How long another set of speakers must clearly fit better to replace the one before."
     )
     overlap: float = option(
-        0.0125,
+        0.025,
         "COST",
         "Cost of each further speaker at one instant, in units of squared distance between unit "
         "vectors; the larger, the less overlap is found.",

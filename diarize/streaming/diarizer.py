@@ -34,7 +34,7 @@ from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
-from diarize.timeline.decoding import quicker
+from diarize.timeline.decoding import for_shorter
 from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class StreamingDiarizer:
         most = n_speakers or max_speakers
         self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
         self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
-        now = quicker(options) if known.turn_window != known.fine_window else options
+        now = for_shorter(options) if known.turn_window != known.fine_window else options
         self._decoder = LiveDecoder(self._model.dim, max_set_size, now)
         self._reviews = None
         if isinstance(self._live, LiveCentroids):

@@ -30,8 +30,8 @@ class TimelineOptions:
     """
 
     switch: float = 0.06
-    overlap: float = 0.0125
-    counts: float = 0.2
+    overlap: float = 0.025
+    counts: float = 0.3
     min_turn: float = 0.2
     min_gap: float = 0.3
 
