@@ -73,8 +73,9 @@ def embed_heard(
     step = step or apart(heard.regions, known)
     coarse, _ = place_windows(heard.regions, window or known.window, step)
     fine, cells = place_windows(heard.regions, *fine_grid)
-    alike = known.turn_window == known.fine_window  # one set of windows is enough
-    short = fine[:0] if alike else place_windows(heard.regions, known.turn_window, fine_grid[1])[0]
+    short = fine[:0]  # as long: one set of windows is enough
+    if known.has_short:
+        short, _ = place_windows(heard.regions, known.turn_window, known.fine_step)
     unheard, unheard_cells = place_windows(beyond, *fine_grid)
     placed = coarse, fine, short, unheard
     windows = np.concatenate(placed)  # (coarse + fine + short + unheard, 2)
@@ -100,7 +101,7 @@ def embed_heard(
         coarse=of_coarse,
         cells=cells,
         fine=of_fine,
-        short=of_fine if alike else of_short,
+        short=of_short if known.has_short else of_fine,
         unheard_cells=unheard_cells,
         unheard=of_unheard,
         device=model.device,

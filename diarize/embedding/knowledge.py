@@ -46,7 +46,8 @@ class Knowledge:
     Attributes:
         window, step: length of the windows that are clustered and distance between two, seconds.
         fine_window, fine_step: the same of those that are decoded, by which speakers are counted.
-        turn_window: length of the windows, as far apart, by which turns are decoded in the end.
+        turn_window: length of the windows, as far apart, by which turns are decoded, live
+            and in the end.
         scatter: how the vectors of one voice scatter.
         likeness: from how alike two centroids are to whether they are one person's.
         sharpness: per second and unit of squared distance; the probability of a sequence of sets is
@@ -78,6 +79,11 @@ class Knowledge:
         for name in ("window", "step", "fine_window", "fine_step", "turn_window"):
             if not LIMITS[0] <= numbers[name] <= LIMITS[1]:
                 raise ValueError(f"{name} lies between {LIMITS[0]} and {LIMITS[1]} s")
+
+    @property
+    def has_short(self) -> bool:
+        """Whether turns are decoded by other windows than those by which speakers are counted."""
+        return self.turn_window != self.fine_window
 
     def within(self, narrow: bool) -> Knowledge:
         """As it is in a narrow band, like a telephone's, or elsewhere."""

@@ -145,7 +145,7 @@ class StreamingDiarizer:
         most = n_speakers or max_speakers
         self._live = make_live(live, self._model, max_set_size, most, dict(params or {}))
         self._windows = LiveWindows(self._model, self._timing.delay, not self._live.fine)
-        now = for_shorter(options) if known.turn_window != known.fine_window else options
+        now = for_shorter(options) if known.has_short else options
         self._decoder = LiveDecoder(self._model.dim, max_set_size, now)
         self._reviews = None
         if isinstance(self._live, LiveCentroids):

@@ -172,7 +172,7 @@ class LiveWindows:
         self._model = model
         self._coarse = Lane(known.window, known.step, known=known.step / 2)
         self._fine = Lane(known.fine_window, known.fine_step, known=known.fine_step)
-        self._turn_window = known.turn_window
+        self._known = known
         held = delay + self._patience + known.window + 2 * known.step + 1
         self._frames = Frames(held, model.rows)
 
@@ -210,9 +210,10 @@ class LiveWindows:
         until = self._frames.until
         coarse = self._coarse.ready(until, due - self._patience, self._least)
         fine = self._fine.ready(until, due)
-        again = fine if self._turn_window != self._fine.length else []  # as long: once is enough
+        known = self._known
+        again = fine if known.has_short else []  # as long: once is enough
         laid = (
-            (coarse, self._coarse.length), (fine, self._fine.length), (again, self._turn_window)
+            (coarse, self._coarse.length), (fine, self._fine.length), (again, known.turn_window)
         )  # fmt: skip
         windows = [window(cell, length, until) for cells, length in laid for cell in cells]
         vectors = embed(self._model, self._frames.cut(windows))

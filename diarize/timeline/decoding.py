@@ -170,8 +170,9 @@ def decode_turns(
     longer = found.trellis
     if speakers.told is not None or not found.names or np.array_equal(vectors, longer.vectors):
         return found
-    prior, options = SHORTER["counts"] * longer.prior, for_shorter(longer.options)
-    trellis = replace(longer, vectors=vectors, prior=prior, options=options, voices=longer.vectors)
+    heard = longer.counts, for_shorter(longer.options), longer.novelty
+    trellis = Trellis.of(longer.cells, vectors, longer.states, *heard)
+    trellis = replace(trellis, voices=longer.vectors)
     return decode(trellis, speakers, len(found.names), everybody)
 
 

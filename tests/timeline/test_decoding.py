@@ -51,6 +51,7 @@ def test_turns_lie_where_shorter_windows_say_and_voices_stay_those_of_longer_one
     assert later.names == found.names
     assert later.trellis.vectors is shorter and later.monologues.vectors is vectors
     assert later.trellis.options.switch < found.trellis.options.switch  # they vary faster
+    assert decode_turns(found, vectors.copy(), estimator.speakers()) is found
 
 
 def test_shorter_windows_take_nobody_away(conversation):
