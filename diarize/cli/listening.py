@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from diarize.errors import InputError
-from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.sources import Blocks
+from diarize.streaming.timing import Deadlines
 from diarize.streaming.turns import lines_of, map_line, merged_line
 
 if TYPE_CHECKING:

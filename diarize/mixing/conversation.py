@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float32
 from diarize.activity.regions import runs
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError
+from diarize.formats.turns import Turn, annotated
 from diarize.mixing.acoustics import (
     DIRECT_TO_REVERBERANT_DB,
     REVERBERATION,
@@ -258,16 +259,9 @@ def _record(
 
 
 def _reference(turns: Sequence[_Turn], uri: str) -> Annotation:
-    from pyannote.core import Annotation, Segment
-
-    reference = Annotation(uri=uri)
-    for name in dict.fromkeys(turn.speaker for turn in turns):
-        spoken = Annotation(uri=uri)
-        for turn in turns:
-            if turn.speaker != name:
-                continue
-            for begin, end in runs(turn.active) + turn.begin:
-                spoken[Segment(begin / FRAMES, end / FRAMES), len(spoken)] = name
-        for segment in spoken.get_timeline().support(collar=SHORTEST_PAUSE):
-            reference[segment, name] = name
-    return reference
+    spoken = (
+        Turn(begin / FRAMES, end / FRAMES, turn.speaker)
+        for turn in turns
+        for begin, end in (runs(turn.active) + turn.begin).tolist()
+    )
+    return annotated(spoken, uri)[0].support(SHORTEST_PAUSE)

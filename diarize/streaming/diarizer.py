@@ -212,10 +212,7 @@ class StreamingDiarizer:
         if self._began == -math.inf:
             self._began = monotonic()
         self._intake.push(samples)
-        said = []
-        while (piece := self._intake.take(self._timing.hop)) is not None:
-            said += self._process(piece)
-        return said + self._refinement.collect()
+        return self._process_hops() + self._refinement.collect()
 
     @usual_modes()
     def catch_up(self, until: float) -> list[Turn]:
@@ -242,9 +239,7 @@ class StreamingDiarizer:
         if self._ended:
             return []
         self._intake.finish()
-        said = []
-        while (piece := self._intake.take(self._timing.hop)) is not None:
-            said += self._process(piece)
+        said = self._process_hops()
         rest = self._intake.take(self._intake.waiting)
         self._ended = True
         if self._reviews is not None:
@@ -266,7 +261,7 @@ class StreamingDiarizer:
         if self._annotation is None:
             self.end()
             self._refinement.finish(self._band.narrow)
-            self._annotation = self._final()
+            self._annotation = self.final()
         return self._annotation
 
     @property
@@ -283,13 +278,20 @@ class StreamingDiarizer:
         """What was said live, as turns; two names that became one are one."""
         return self.live_turns.annotation(self.uri, self.merged)
 
+    def final(self) -> Annotation:
+        """What is settled so far, as turns of each speaker."""
+        return annotation_of((turn[:3] for turn in self.settled), self.uri)
+
     def speaker_map(self) -> dict[str, str | None]:
         """Of each live speaker, the final one that shares most time with it; None: none does."""
-        return self.live_turns.nearest(self._final())
+        return self.live_turns.nearest(self.final())
 
-    def _final(self) -> Annotation:
-        """What is settled so far, as turns."""
-        return annotation_of((turn[:3] for turn in self.settled), self.uri)
+    def _process_hops(self) -> list[Turn]:
+        """Take all whole hops that wait through all stages."""
+        said = []
+        while (piece := self._intake.take(self._timing.hop)) is not None:
+            said += self._process(piece)
+        return said
 
     def _process(self, piece: Float32[np.ndarray, "samples"]) -> list[Turn]:
         """Take a hop of whole chunks through all stages: detect, embed, cluster, decode; look back.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from diarize.storage.files import atomic_text
 from diarize.streaming.diarizer import StreamingDiarizer
-from diarize.streaming.turns import annotation_of
 
 if TYPE_CHECKING:
     from pyannote.core import Annotation
@@ -35,8 +34,7 @@ class ResultFiles:
         settled = diarizer.settled
         if self.folder is None or len(settled) == self._n_settled:
             return
-        found = annotation_of((turn[:3] for turn in settled), diarizer.uri)
-        _write(found, self.folder / f"{diarizer.uri}{SO_FAR}")
+        _write(diarizer.final(), self.folder / f"{diarizer.uri}{SO_FAR}")
         self._n_settled = len(settled)
 
     def write(self, diarizer: StreamingDiarizer) -> None:

@@ -25,10 +25,10 @@ from weakref import WeakSet
 
 from diarize.audio import SAMPLE_RATE
 from diarize.errors import InputError, explain, extra
-from diarize.streaming.deadlines import Deadlines
 from diarize.streaming.diarizer import LATENCY, StreamingDiarizer
 from diarize.streaming.pcm import Pcm
 from diarize.streaming.result_files import ResultFiles
+from diarize.streaming.timing import Deadlines
 from diarize.streaming.turns import Turn, lines_of, map_line, merged_line
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
-"""What a promised latency leaves time for."""
+"""What a promised latency leaves time for, and by when what was heard must be spoken of."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 from diarize.activity.level import CHUNK
@@ -14,6 +15,8 @@ MARGIN = 0.1  # seconds for the computing itself
 HOPS = 5.5  # into which a latency is divided, or more: work is done once in each
 MOST_CHUNKS = 16  # in one of them, 0.5 s
 LONGEST = 60.0  # seconds
+STALL = 0.05  # seconds before a deadline at which nothing more is waited for
+RECORDED = 0.1  # seconds; the beginning of a shorter block is as old as the block is long
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,34 @@ def plan(latency: float, resampling: float, slowness: float) -> Timing:
 
 def _bounded(latency: float) -> float:
     return latency if 0 < latency <= LONGEST else 0.0
+
+
+class Deadlines:
+    """Which sound must be decided on, although what follows it does not come."""
+
+    def __init__(self, latency: float) -> None:
+        self._latency = latency
+        # When the sound of a block began, by a clock, and seconds of sound at its end.
+        self._arrived: deque[tuple[float, float]] = deque()
+
+    def heard(self, now: float, before: float, after: float) -> None:
+        """A block came at `now`, on the clock: sound from `before` to `after`, seconds."""
+        self._arrived.append((now - min(after - before, RECORDED), after))
+
+    def decided(self, until: float) -> None:
+        """All sound before was spoken of."""
+        while self._arrived and self._arrived[0][1] <= until:
+            self._arrived.popleft()
+
+    def patience(self, now: float, most: float) -> float:
+        """Seconds that may be waited for more sound, at most `most`."""
+        if not self._arrived:
+            return most
+        return min(most, max(0.0, self._arrived[0][0] + self._latency - STALL - now))
+
+    def due(self, now: float) -> float:
+        """Seconds of sound up to which must be decided now; 0: nothing must be."""
+        until = 0.0
+        while self._arrived and self._arrived[0][0] + self._latency - STALL <= now:
+            until = self._arrived.popleft()[1]
+        return until

@@ -60,19 +60,10 @@ def annotation_of(
     from pyannote.core import Annotation, Segment
 
     annotation = Annotation(uri=uri)
-    going: dict[str, tuple[float, float]] = {}
     for begin, end, speakers in stretches:
         for name in speakers:
-            before = going.get(name)
-            if before is not None and begin - before[1] <= 1e-9:
-                going[name] = (before[0], end)
-                continue
-            if before is not None:
-                annotation[Segment(*before), name] = name
-            going[name] = (begin, end)
-    for name, turn in going.items():
-        annotation[Segment(*turn), name] = name
-    return annotation
+            annotation[Segment(begin, end), name] = name
+    return annotation.support()
 
 
 def lines_of(turns: Sequence[Turn]) -> Iterator[str]:

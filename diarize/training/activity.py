@@ -117,7 +117,6 @@ def train_activity(
     take_steps(
         trainer,
         batches,
-        lambda batch: {"loss": trainer.advance(batch)},
         lambda: {} if development is None else judge(trainer.averaged, development),
         folder,
         last=last,

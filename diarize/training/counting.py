@@ -141,8 +141,8 @@ class CounterTrainer(Learner):
             model.mean.copy_(spectra.mean(dim=(0, 1)))
             model.deviation.copy_(spectra.std(dim=(0, 1)))
 
-    def advance(self, batch: Batch) -> float:
-        """Take one step; returns the loss.
+    def advance(self, batch: Batch) -> dict[str, float]:
+        """Take one step; returns the loss, by that name.
 
         Raises:
             TrainingError: the gradient is not finite; the weights are as they were.
@@ -164,7 +164,7 @@ class CounterTrainer(Learner):
                 self.averaged.parameters(), self.model.parameters(), strict=True
             ):
                 mean.lerp_(value, 1 - decay)
-        return float(loss.detach())
+        return {"loss": float(loss.detach())}
 
 
 @torch.inference_mode()

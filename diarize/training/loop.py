@@ -194,7 +194,6 @@ def train(
     take_steps(
         trainer,
         zip(own, loader(maker, own, workers), strict=True),
-        trainer.advance,
         lambda: {k: set_accuracy(trainer.model, v) for k, v in development.items()},
         folder,
         last=last,

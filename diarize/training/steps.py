@@ -60,6 +60,10 @@ class Learner:
         self.step = 0
         self.best: Best | None = None
 
+    def advance(self, batch: Any) -> dict[str, float]:
+        """Take a step; gives the parts of its loss."""
+        raise NotImplementedError
+
     def judge(self, figures: Mapping[str, Any]) -> None:
         """Remember the present weights if none were better; of equals the later."""
         figure = self.worth(figures)
@@ -116,7 +120,6 @@ class Learner:
 def take_steps(
     learner: Learner,
     batches: Iterable[tuple[int, Any]],
-    advance: Callable[[Any], dict[str, float]],
     judge: Callable[[], dict[str, Any]],
     folder: Path,
     *,
@@ -130,7 +133,6 @@ def take_steps(
     Args:
         learner: where to go on.
         batches: each with the number under which it is made again.
-        advance: takes a step; gives the parts of its loss.
         judge: gives development figures, if there are any.
         folder: where checkpoints go.
         last: step before which this run stops.
@@ -146,7 +148,7 @@ def take_steps(
     since = learner.step
     for item, batch in batches:
         with keeping(folder / f"broken-{item}.safetensors", learner.step, vars(batch)):
-            parts = advance(batch)
+            parts = learner.advance(batch)
         for name, part in parts.items():
             sums[name] = sums.get(name, 0.0) + part
         if not first:

@@ -17,6 +17,7 @@ def heard(*settled: tuple[float, float, str]) -> Any:
     turns = [Turn(begin, end, (name,), True) for begin, end, name in settled]
     whole = annotation_of([(0.0, 9.0, ("SPEAKER_00",))], "talk")
     diarizer = NonCallableMock(StreamingDiarizer, uri="talk", seconds=9.0, settled=turns)
+    diarizer.final.return_value = annotation_of((turn[:3] for turn in turns), "talk")
     diarizer.finish.return_value = whole
     return diarizer
 

@@ -79,7 +79,7 @@ def test_steps_lower_the_loss_and_the_twin_follows(shards: list[Shard]) -> None:
     trainer = CounterTrainer(VoiceCounter(TINY), loop)
     batch = as_batch(shards[0], TINY)
     trainer.look_at(batch.spectra)
-    losses = [trainer.advance(batch) for _ in range(30)]
+    losses = [trainer.advance(batch)["loss"] for _ in range(30)]
     assert losses[-1] < losses[0]
     averaged = dict(trainer.averaged.named_parameters())
     for name, value in trainer.model.named_parameters():
