@@ -263,4 +263,4 @@ def squared_distances(
     rows = rows.astype(np.float64, copy=False)
     squares = (rows**2).sum(axis=1)[:, None] + (centers**2).sum(axis=-1)[..., None, :]
     squares -= 2 * (rows @ centers.swapaxes(-1, -2))
-    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf), 0.0))
+    return np.asarray(np.maximum(np.nan_to_num(squares, nan=np.inf, posinf=np.inf), 0.0))

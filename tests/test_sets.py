@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from diarize.clustering import make
-from diarize.sets import SpeakerSets
+from diarize.sets import SpeakerSets, squared_distances
 
 memberships = arrays(bool, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=9))
 
@@ -184,3 +184,10 @@ def test_speakers_and_where_their_sets_lie() -> None:
     assert alone.largest == 1 and len(alone.sets()) == 3  # it knows no compositions
     told = make("oracle", max_set_size=1).fit(centroids, [[0], [1], [0, 1]]).speakers().told
     assert told is not None and told.to_lists() == [[0], [1], [0, 1]]
+
+
+def test_what_lies_nowhere_is_infinitely_far() -> None:
+    rows = np.array([[3.0, 4.0], [1e200, 0.0]])  # whose square is infinite
+    with np.errstate(over="ignore"):
+        far = squared_distances(rows, np.array([[0.0, 0.0], [np.nan, 0.0]]))
+    assert far.tolist() == [[25.0, np.inf], [np.inf, np.inf]]

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from diarize.clustering.checks import Rows
-from diarize.clustering.geometry import lie_on_sphere
+from diarize.clustering.geometry import UNIT_TOLERANCE, lie_on_sphere
 from diarize.clustering.gradient import SetComposer
 from diarize.clustering.nearest import Nearest
 from diarize.scatter import Axes
@@ -88,9 +88,10 @@ class Alternation:
         self._penalty = penalty
         self._composer = composer
         # Where g leaves it, as the mean does, two speakers could stand for one inside the sphere.
-        self._sphere = lie_on_sphere(rows) and lie_on_sphere(
-            self.centers.reshape(-1, rows.shape[1])
-        )
+        # What opposite vectors are composed to has no direction, and says nothing of that.
+        centers = self.centers.reshape(-1, rows.shape[1])
+        placed = centers[np.linalg.norm(centers, axis=1) > UNIT_TOLERANCE]
+        self._sphere = lie_on_sphere(rows) and lie_on_sphere(placed)
         self._steps = np.ones(len(centroids))
 
     def alternate(self, tol: float, least_used: int) -> None:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from diarize.clustering.base import Regions, SampledClusterer, SpeakerBounds
 from diarize.clustering.checks import Rows
 from diarize.clustering.geometry import cluster_means
-from diarize.clustering.merging import coarser, cut, ward_tree
+from diarize.clustering.merging import at_most, coarser, cut, ward_tree
 from diarize.clustering.nearest import nearest_centers
 from diarize.clustering.reassignment import (
     ORDERS,
@@ -22,6 +22,7 @@ from diarize.clustering.reassignment import (
     Reassigner,
     likeliest,
     most_base_clusters,
+    most_looked_at,
 )
 from diarize.clustering.selection import Criterion
 
@@ -101,7 +102,9 @@ class GCR(SampledClusterer):
 
         def within(bounds: SpeakerBounds) -> Regions:
             labels = base(bounds)
-            found = reassigner.reassigned(rows, coarser(rows, labels), bounds)
+            most = most_looked_at(int(labels.max()) + 1, self.max_set_size, bounds)
+            partitions = at_most(most, coarser(rows, labels))
+            found = reassigner.reassigned(rows, partitions, bounds)
             tried = found if inferred else islice(found, 1)
             best = likeliest(criterion, tried)
             if best is None:

@@ -44,6 +44,7 @@ def merges(costs: Costs, join: Join) -> Iterator[tuple[int, int, float]]:
         new[others] = join(stays, goes, others)
         costs[goes], costs[:, goes] = np.inf, np.inf
         costs[stays], costs[:, stays] = new, new
+        lost &= new > least  # where it is not, it is the least
         least = np.minimum(least, new)
         lost[[stays, goes]] = True
         least[lost] = costs[lost].min(axis=1)

@@ -160,8 +160,12 @@ def likeliest(criterion: Criterion, tried: Iterable[Tried]) -> Tried | None:
 
 def most_base_clusters(max_set_size: int, bounds: SpeakerBounds) -> int:
     """Most base clusters to look at: so many that their sets can be looked at."""
-    wanted = max(MAX_BASE_CLUSTERS, bounds.high)
-    return max(most_speakers(wanted, max_set_size, MOST_SETS), bounds.low)
+    return most_looked_at(max(MAX_BASE_CLUSTERS, bounds.high), max_set_size, bounds)
+
+
+def most_looked_at(n_clusters: int, max_set_size: int, bounds: SpeakerBounds) -> int:
+    """Of so many clusters, how many can be looked at with their sets; as many as are asked for."""
+    return max(most_speakers(n_clusters, max_set_size, MOST_SETS), bounds.low)
 
 
 def composition_distances(

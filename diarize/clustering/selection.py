@@ -46,7 +46,8 @@ DIMENSION = 25.0
 """D, at most, of rows of which nothing is known: those with many columns rarely scatter in all."""
 
 FLOOR = 1e-12
-"""Share of the rows' mean squared norm below which a squared distance is rounding."""
+"""Share of the rows' variance below which a squared distance is rounding, beside what their own
+type rounds."""
 
 BELIEVED = 1.5
 """Rows of one sound that are believed, on average: so a third of all may come again."""
@@ -101,10 +102,13 @@ class Criterion:
     ) -> Criterion:
         """For these rows, and what is known of them."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
+        spread = float(rows.var(axis=0, dtype=np.float64).sum())
+        rounding = 8 * float(np.finfo(rows.dtype).eps)
+        floor = FLOOR * spread + rounding**2 * energy
         known = known_of(rows, scatter)
         p = max(1, rows.shape[1] - lie_on_sphere(rows))  # unit vectors have one less
         dimension = min(float(p), DIMENSION if known is None else known.dimension)
-        return cls(len(rows), dimension, FLOOR * energy, known, penalty, rows)
+        return cls(len(rows), dimension, floor, known, penalty, rows)
 
     def of_sample(self, size: int) -> Criterion:
         """The same for so many of the rows, drawn by chance."""

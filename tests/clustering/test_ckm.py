@@ -417,3 +417,11 @@ def test_known_centroids_stay_first():
     assert np.array_equal(chosen[:, :2], np.repeat(first[None], 5, axis=0))
     same = spread_rows(rows, composer(2, 4), np.zeros(3), 1, np.random.default_rng(1), first)
     assert np.array_equal(same, first[None])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_opposite_rows_leave_the_speakers_on_the_sphere(seed: int) -> None:
+    rows = unit(np.random.default_rng(seed).normal(size=(60, 5)))
+    rows = np.concatenate([rows, -rows[:5]])  # what two of them are composed to has no direction
+    model = CKM(compose=unit_mean, n_speakers=3, random_state=seed).fit(rows)
+    np.testing.assert_allclose(np.linalg.norm(model.centroids_, axis=1), 1.0)

@@ -11,11 +11,12 @@ from sklearn.cluster import DBSCAN, KMeans
 
 from diarize.clustering import make
 from diarize.clustering.base import SpeakerBounds
-from diarize.clustering.composition import compose_sets
+from diarize.clustering.composition import compose_sets, most_speakers
 from diarize.clustering.gcr import GCR
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.merging import coarser, cut, ward_tree
 from diarize.clustering.reassignment import (
+    MOST_SETS,
     Reassigner,
     composition_distances,
     elimination,
@@ -284,6 +285,12 @@ def test_more_speakers_than_usual_are_found_where_so_many_may_be(name):
     rows += 0.1 * generator.normal(size=rows.shape)
     model = make(name, max_set_size=1, max_speakers=50, random_state=0)
     assert model.fit(rows).n_speakers_ == 34
+
+
+def test_of_more_clusters_than_can_be_composed_the_nearest_are_merged() -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 8))
+    model = GCR(max_set_size=4, n_base_clusters=60, n_speakers=5, compose=unit_mean).fit(rows)
+    assert model.n_base_clusters_ == most_speakers(60, 4, MOST_SETS) < 60
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from diarize.clustering import make
 from diarize.clustering.selection import (
@@ -53,12 +54,14 @@ def test_no_scatter_is_no_reason_for_more_speakers():
 
 def test_what_is_known_of_the_rows():
     rows = np.eye(400)[:30]
-    assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, FLOOR, None, 1.0)
+    floor = Criterion.of(rows, 1.0).floor
+    assert floor == pytest.approx(FLOOR * 29 / 30, abs=1e-16)  # of the variance
+    assert Criterion.of(rows, 1.0) == Criterion(30, DIMENSION, floor, None, 1.0)
     assert Criterion.of(2 * rows[:, :3] + 1, 1.0).dimension == 3
     assert Criterion.of(np.eye(3), 1.0).dimension == 2  # on the sphere
     assert Criterion.of(np.ones((3, 1)), 1.0).dimension == 1
     known = Scatter(0.2, 31.0)
-    assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, FLOOR, known, 1.0)
+    assert Criterion.of(rows, 1.0, known) == Criterion(30, 31.0, floor, known, 1.0)
     assert Criterion.of(rows, 1.0, known).effective_rows == 30
     assert Criterion.of(2 * rows, 1.0, known).scatter is None  # it is of unit vectors
 
@@ -151,3 +154,13 @@ def test_in_a_crowd_everybody_is_borne_out_by_as_many_rows_as_among_ten(people):
 def test_few_rows_of_few_columns_are_not_nearly_as_many_speakers(seed):
     rows = np.random.default_rng(seed).normal(size=(20, 2))
     assert make("ac").fit(rows).n_speakers_ <= 3
+
+
+@pytest.mark.parametrize("backend", ["ckm", "cap", "gcr", "ca", "forest", "ac", "fcm", "gmm"])
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_far_from_the_origin_there_are_as_many_speakers(backend: str, shift: float) -> None:
+    generator = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 40)
+    rows = 4 * np.eye(3)[truth] + 0.3 * generator.normal(size=(120, 3)) + shift
+    found = make(backend, max_set_size=1, random_state=0).fit(rows)
+    assert adjusted_rand_score(truth, found.labels_) == 1.0

@@ -13,7 +13,7 @@ from jaxtyping import Float64, Int64
 from scipy.linalg import block_diag
 
 from diarize.clustering.base import (
-    Clusterer,
+    Answer,
     Regions,
     SampledClusterer,
     SpeakerBounds,
@@ -23,7 +23,7 @@ from diarize.clustering.cap.exemplars import MOST_EXCHANGED, Assignment, Exempla
 from diarize.clustering.cap.maxima import CompositionScores
 from diarize.clustering.cap.messages import Decision, Messages, pass_messages
 from diarize.clustering.cap.similarity import Similarity
-from diarize.clustering.checks import Rows, check_preference, check_rows
+from diarize.clustering.checks import Rows, check_preference
 from diarize.clustering.composition import compose_sets, count_orders
 from diarize.clustering.geometry import cluster_means
 from diarize.clustering.known import one_sided_axes, sure_voices
@@ -98,19 +98,12 @@ class CAP(SampledClusterer):
         "preference": (-1.0, -2.0, -3.0, -4.0, -4.5, -5.0, -5.5, -6.0, -7.0)
     }
 
-    def fit(
-        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
-    ) -> Clusterer:
-        super().fit(X, y, must_link=must_link, cannot_link=cannot_link)
-        rows = check_rows(X)
-        self.exemplars_ = np.empty(self.n_speakers_, dtype=np.int64)
-        for speaker, vector in enumerate(self.centroids_):
-            alike = np.flatnonzero(rows[:, 0] == vector[0])
-            alike = alike[(rows[alike] == vector).all(axis=1)]
-            members = self.sets_.membership[alike]
-            own = members[:, speaker] & (members.sum(axis=1) == 1)
-            self.exemplars_[speaker] = alike[own][0]
-        return self
+    _exemplars = np.zeros(0, np.int64)  # rows that are exemplars, as the centroids are numbered
+
+    def _clustered(self, rows: Rows, y: Any, bounds: SpeakerBounds) -> Answer:
+        sets, centroids = super()._clustered(rows, y, bounds)
+        self.exemplars_ = self._exemplars[sets.appearance]
+        return sets, centroids
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -176,6 +169,7 @@ class CAP(SampledClusterer):
         # More speakers asked for than rows differ: copies become exemplars of themselves.
         copies = np.setdiff1d(np.arange(len(rows)), first)[: max(0, bounds.low - len(first))]
         exemplars = np.concatenate([first[list(best)], copies])
+        self._exemplars = self._fitted[exemplars]
         sets = block_diag(assignment.sets, np.eye(len(copies), dtype=bool))
         ids = assignment.ids[copy_of]
         ids[copies] = len(assignment.sets) + np.arange(len(copies))

@@ -15,7 +15,7 @@ from diarize.clustering.dpgmm.estimator import DPGMM, INITS
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import Counted, medoid
 from diarize.clustering.known import known_of
-from diarize.clustering.reassignment import THRESHOLDS, Reassigner
+from diarize.clustering.reassignment import THRESHOLDS, Reassigner, most_looked_at
 from diarize.clustering.selection import Criterion
 from diarize.scatter import Scatter
 
@@ -90,6 +90,9 @@ class SpeakerDPGMM(SampledClusterer):
 
         def within(bounds: SpeakerBounds) -> Regions:
             counted = Counted(reduced, mixture.labels_, mixture.prior_, mixture.alpha, generator)
+            k = int(counted.labels.max()) + 1
+            for _ in range(k - most_looked_at(k, self.max_set_size, bounds)):
+                counted.merge()
             while (found := reassigner.reassign(rows, counted.labels, bounds)) is None:
                 if counted.labels.max() + 1 < bounds.low:
                     counted.split()

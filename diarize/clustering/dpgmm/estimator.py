@@ -15,6 +15,7 @@ from diarize.clustering.base import as_generator
 from diarize.clustering.checks import Rows, check_integer, check_number, check_rows
 from diarize.clustering.dpgmm.niw import NIW
 from diarize.clustering.dpgmm.partitions import to_mode
+from diarize.clustering.dpgmm.passes import Passes
 from diarize.clustering.dpgmm.sampler import Sampler
 from diarize.clustering.dpgmm.starts import (
     PATIENCE,
@@ -66,7 +67,8 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         n_clusters_: K.
         weights_: share of the rows of each cluster, (K,).
         means_: posterior means, (K, D).
-        covariances_: scale matrices of the posterior predictive, (K, D, D) or (K, D).
+        covariances_: scale matrices of the posterior predictive but for the factor
+            (kappa + 1) / kappa of a cluster, (K, D, D) or (K, D).
         log_posterior_: ln p(z, X) after each iteration, up to a constant the log posterior of the
             partition, (n_iter,).
         prior_: the prior that was used.
@@ -111,7 +113,7 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         burn_in = 3 * self.n_iter // 4 if self.burn_in is None else self.burn_in
         labels, history = run(sampler, self.n_iter, burn_in)
         self.log_posterior_ = history - unit
-        self._describe(rows, labels, prior)
+        self._describe(sampler.passes, labels, prior)
         return self
 
     def _check_options(self, D: int) -> None:
@@ -138,7 +140,7 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
                     f"psi has {self.prior.psi.ndim} axes"
                 )
 
-    def _describe(self, rows: Rows, labels: Int64[np.ndarray, " n"], prior: NIW) -> None:
+    def _describe(self, passes: Passes, labels: Int64[np.ndarray, " n"], prior: NIW) -> None:
         """Learned parameters, clusters in the order of their size."""
         import torch
 
@@ -146,13 +148,9 @@ class DPGMM(ClusterMixin, DensityMixin, BaseEstimator):
         order = np.argsort(-counts, kind="stable")
         self.labels_ = np.argsort(order)[labels]
         self.n_clusters_ = len(counts)
-        self.weights_ = counts[order] / len(rows)
-        features = Features(rows.shape[1], prior.full)
-        sums = torch.zeros((len(counts), features.size), dtype=torch.float64)
-        for block in blocks(len(rows), features.size):
-            x = torch.from_numpy((rows[block] - self._center) / self._scale)
-            sums.index_add_(0, torch.from_numpy(self.labels_[block]), features.of(x))
-        self._gaussians = prior.posterior(features.statistics(sums.numpy())).expected()
+        self.weights_ = counts[order] / len(labels)
+        sums = passes.sums(torch.from_numpy(self.labels_).to(passes.rows.device), len(counts))
+        self._gaussians = prior.posterior(passes.features.statistics(sums)).expected()
         self.means_ = self._center + self._scale * self._gaussians.means
         covariances = self._gaussians.covariances
         self.covariances_ = covariances * (

@@ -28,7 +28,7 @@ SHARE_WITHIN = 0.1
 """Share of the rows' variance that the default prior expects inside one cluster."""
 
 EXTRA_DEGREES = 3
-"""nu - D of the default prior: the least integer for which covariances have a variance."""
+"""nu - D of the default prior: one more than the least for which covariances have a mean."""
 
 LEAST_SHARE = 1e-6
 """Least variance of a dimension that the default prior expects, as a share of the mean one."""
@@ -160,7 +160,8 @@ class NIW:
     def expected(self) -> Gaussians:
         """Mean and covariance of each distribution of a batch, the latter psi / (nu - D + 1).
 
-        That is the scale of the predictive Student t, and exists for every proper posterior.
+        That is the scale of the predictive Student t but for a factor of (kappa + 1) / kappa, and
+        exists for every proper posterior.
         """
         nu = np.asarray(self.nu)
         if self.full:
