@@ -248,8 +248,8 @@ def test_a_composition_is_asked_for_where_it_is_used(name, make_world):
 @pytest.mark.parametrize(("p", "scale"), [(255, 1.0), (256, 1e-3), (256, 1.0), (256, 10.0)])
 def test_neither_width_nor_scale_says_what_rows_are(name, p, scale):
     rng = np.random.default_rng(0)
-    centers, truth = unit(rng.normal(size=(4, p))), rng.integers(4, size=1000)
-    rows = scale * (centers[truth] + 0.05 / p**0.5 * rng.normal(size=(1000, p)))
+    centers, truth = unit(rng.normal(size=(4, p))), rng.integers(4, size=400)
+    rows = scale * (centers[truth] + 0.05 / p**0.5 * rng.normal(size=(400, p)))
     model = fit(build(name, max_set_size=1), rows, SpeakerSets.from_labels(truth))
     assert model.sets_ == SpeakerSets.from_labels(truth).by_first_appearance()
 

@@ -28,7 +28,9 @@ def test_clusters_that_others_compose_become_sets(world, params):
 
 def test_bounds_merge_and_split(world):
     for k in (1, 2, 5, 9):
-        model = make("dpgmm", compose=unit_mean, random_state=0, n_iter=20, n_speakers=k)
+        model = make(
+            "dpgmm", compose=unit_mean, random_state=0, n_iter=20, n_chains=2, n_speakers=k
+        )
         assert model.fit(world.rows).n_speakers_ == k
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from scipy.integrate import dblquad
 from scipy.special import gammaln
-from scipy.stats import invgamma, invwishart, multivariate_normal, multivariate_t, norm
+from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from diarize.clustering.dpgmm.moves import (
     log_joint,
@@ -64,12 +66,10 @@ def test_marginal_likelihood_is_an_integral():
     x = np.array([0.3, -0.4, 1.0])
     prior = NIW(np.array([0.2]), 0.8, np.array([[1.3]]), 4.0)
 
-    def joint(mean, variance):
-        return (
-            np.prod(norm.pdf(x, mean, variance**0.5))
-            * norm.pdf(mean, 0.2, (variance / 0.8) ** 0.5)
-            * invgamma.pdf(variance, 2.0, scale=0.65)
-        )
+    def joint(mean, variance):  # scipy's own densities take a hundred times as long
+        squares = sum((value - mean) ** 2 for value in x.tolist()) + 0.8 * (mean - 0.2) ** 2
+        normals = math.exp(-squares / (2 * variance)) * (2 * math.pi * variance) ** -2 * 0.8**0.5
+        return normals * 0.65**2 * variance**-3 * math.exp(-0.65 / variance)
 
     integral, _ = dblquad(joint, 1e-3, 40, -8, 8)
     assert np.log(integral) == pytest.approx(
