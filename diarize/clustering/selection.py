@@ -102,7 +102,8 @@ class Criterion:
     ) -> Criterion:
         """For these rows, and what is known of them."""
         energy = float(np.einsum("np,np->", rows, rows, dtype=np.float64)) / len(rows)
-        spread = float(rows.var(axis=0, dtype=np.float64).sum())
+        mean = rows.mean(axis=0, dtype=np.float64)
+        spread = max(energy - float(mean @ mean), 0.0)
         rounding = 8 * float(np.finfo(rows.dtype).eps)
         floor = FLOOR * spread + rounding**2 * energy
         known = known_of(rows, scatter)
