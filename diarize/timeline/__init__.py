@@ -1,5 +1,6 @@
 """Speakers, windows and how many were heard to turns: for recordings and streams alike."""
 
+from diarize.activity.regions import regions_of
 from diarize.timeline.decoding import Decoded, decode
 from diarize.timeline.diarization import Diarization
 from diarize.timeline.trellis import TimelineOptions, Trellis
@@ -12,4 +13,5 @@ __all__ = [
     "Trellis",
     "Turn",
     "decode",
+    "regions_of",
 ]
