@@ -29,7 +29,8 @@ from diarize.storage.weights import DEFAULT_MODEL
 from diarize.threads import one_thread
 from diarize.timeline import Decoded, Diarization, TimelineOptions
 from diarize.timeline.confidence import confidences
-from diarize.timeline.decoding import decode_turns, decoder
+from diarize.timeline.decoding import decoder
+from diarize.timeline.resegmentation import find_turns
 from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
 from diarize.torch_modes import usual_modes
@@ -345,7 +346,7 @@ class Diarizer:
         return self._turns(embedded, estimator, found).annotation(embedded.uri)
 
     def _turns(self, embedded: Embedded, estimator: Any, found: Decoded) -> Decoded:
-        return decode_turns(found, embedded.short, estimator.speakers())
+        return find_turns(found, embedded.short, estimator.speakers())
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""

@@ -9,8 +9,12 @@ import numpy as np
 import soundfile
 from pyannote.core import Annotation, Segment
 
+from diarize.activity import VoiceCounts
+from diarize.clustering import make
 from diarize.scatter import Scatter
 from diarize.sets import to_sphere
+from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
+from diarize.timeline.resegmentation import decode_turns
 
 
 def annotation(*turns: tuple[float, float, str], uri: str | None = "talk") -> Annotation:
@@ -68,3 +72,23 @@ def voice_of(generator: np.random.Generator, n: int, scatter: Scatter) -> np.nda
     scattered = generator.normal(size=(n, 64)) * np.sqrt(scatter.variance / 25)
     scattered[:, 25:] = 0
     return to_sphere(place + scattered)
+
+
+def conversation() -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
+    """Two voices take turns, overlap for a second, and the first returns: windows, cells, sets."""
+    rng = np.random.default_rng(0)
+    truth = [[0]] * 20 + [[0, 1]] * 5 + [[1]] * 20 + [[0]] * 15
+    places = np.eye(2, 16)
+    composed = np.stack([unit_mean(*places) if len(s) == 2 else places[s[0]] for s in truth])
+    return unit(composed + rng.standard_normal((60, 16)) * 0.06), cells(60, 0.2), truth
+
+
+def decoded_by_shorter_windows() -> Decoded:
+    """The conversation, in which it was heard how many speak, decoded by shorter windows."""
+    vectors, times, truth = conversation()
+    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
+    voices = np.repeat([len(speakers) for speakers in truth], 10)  # each 20 ms
+    counts = VoiceCounts(0.0, np.eye(4, dtype=np.float32)[voices])
+    speakers = estimator.speakers()
+    trellis = Trellis.of(times, vectors, speakers.sets(), counts, TimelineOptions())
+    return decode_turns(decode(trellis, speakers), unit(vectors + 0.01), speakers)

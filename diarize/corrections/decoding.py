@@ -14,6 +14,7 @@ from diarize.corrections.claims import RESOLUTION, Corrections
 from diarize.corrections.speakers import Corrected, correct_speakers
 from diarize.sets import SpeakerSets
 from diarize.timeline import Decoded, Trellis, decode
+from diarize.timeline.resegmentation import resegment
 from diarize.voices.voiceprints import free_names
 
 
@@ -58,8 +59,10 @@ def decode_corrected(
     if novelty is not None:
         novelty = np.concatenate([novelty, np.full(len(unheard), np.nan)])[rows]  # (m,)
     trellis = Trellis.of(cells, vectors, states, heard.counts, heard.options, novelty)
-    trellis = replace(binding.bind(trellis, speakers.largest), voices=voices)
-    found = decode(trellis, speakers, least, everybody=least > 0)
+    trellis = binding.bind(trellis, speakers.largest)
+    if heard.voices is not None:
+        trellis = replace(trellis, voices=voices)
+    found = resegment(decode(trellis, speakers, least, everybody=least > 0))
     patched = corrections.patch(found.turns, names)
     return replace(found, turns=patched, names=dict(enumerate(names)))
 

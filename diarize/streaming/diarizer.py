@@ -34,7 +34,7 @@ from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
-from diarize.timeline.decoding import for_shorter
+from diarize.timeline.resegmentation import for_shorter
 from diarize.torch_modes import usual_modes
 
 if TYPE_CHECKING:

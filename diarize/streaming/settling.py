@@ -13,7 +13,8 @@ from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions
-from diarize.timeline.decoding import decode_turns, decoder
+from diarize.timeline.decoding import decoder
+from diarize.timeline.resegmentation import find_turns
 from diarize.timeline.speaker_count import fit_and_prune
 
 Stretch = tuple[float, float, tuple[str, ...]]
@@ -77,7 +78,7 @@ class Settler:
             estimator, found = fit_and_prune(estimator, coarse, decoded, likeness)
         else:
             found = decoded(estimator.fit(coarse))
-        found = decode_turns(found, short, estimator.speakers(), everybody=whole)
+        found = find_turns(found, short, estimator.speakers(), everybody=whole)
         pairs = self._before.matched(estimator.sets_[: len(self._before)]).items()
         matched = {now: self._names[before] for before, now in pairs}
         names = [matched.get(now) for now in range(estimator.n_speakers_)]  # None: a new speaker

@@ -68,7 +68,7 @@ def speaker_posteriors(found: Decoded, sharpness: float) -> Float64[np.ndarray, 
     trellis, speakers = found.trellis, found.speakers
     if not len(speakers) or not len(trellis.cells):
         return np.zeros((len(trellis.cells), len(speakers)))
-    places = heard_alone(trellis, found.sets, speakers).places(trellis.states)  # (m, p)
+    places = heard_alone(trellis.vectors, found.sets, speakers).places(trellis.states)  # (m, p)
     fits = trellis.costs(places), trellis.states, trellis.options
     return posteriors(trellis.cells, *fits, sharpness)
 

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 3  # of centroids and decoding
 
-SHORTER = {"switch": 0.8, "overlap": 0.5, "counts": 0.67}
-"""What costs less among shorter windows: its share of what it costs otherwise; chosen on
-conversations and replays of dev-a."""
-
 
 @dataclass(frozen=True)
 class Decoded:
@@ -144,38 +140,6 @@ def decode(
     return Decoded(found, name_turns(found), trellis, sets, speakers)
 
 
-def for_shorter(options: TimelineOptions) -> TimelineOptions:
-    """As they are for shorter windows."""
-    own = vars(options)
-    return replace(options, **{name: share * own[name] for name, share in SHORTER.items()})
-
-
-def decode_turns(
-    found: Decoded,
-    vectors: Float[np.ndarray, "n p"],
-    speakers: Speakers,
-    everybody: bool = True,
-) -> Decoded:
-    """Decode once more, by shorter windows of the same cells, among all who were found.
-
-    Which voices there are, and how many, stays a matter of the longer ones. Where the windows are
-    the same, or the sets of the speakers are told, all stays as it is.
-
-    Args:
-        found: who speaks when by the longer ones.
-        vectors: of the shorter ones.
-        speakers: who may speak.
-        everybody: as for `decode`.
-    """
-    longer = found.trellis
-    if speakers.told is not None or not found.names or np.array_equal(vectors, longer.vectors):
-        return found
-    heard = longer.counts, for_shorter(longer.options), longer.novelty
-    trellis = Trellis.of(longer.cells, vectors, longer.states, *heard)
-    trellis = replace(trellis, voices=longer.vectors)
-    return decode(trellis, speakers, len(found.names), everybody)
-
-
 def _rounds(
     trellis: Trellis, speakers: Speakers, everybody: bool
 ) -> tuple[Int64[np.ndarray, " n"], Float64[np.ndarray, "n m"]]:
@@ -187,22 +151,24 @@ def _rounds(
         if everybody:
             path = _keep_everybody(path, costs, states)
         if i + 1 < ROUNDS:
-            speakers = heard_alone(trellis, states[path], speakers)
+            speakers = heard_alone(trellis.vectors, states[path], speakers)
     return path, costs
 
 
-def heard_alone(trellis: Trellis, sets: SpeakerSets, speakers: Speakers) -> Speakers:
+def heard_alone(
+    vectors: Float[np.ndarray, "n p"], sets: SpeakerSets, speakers: Speakers
+) -> Speakers:
     """The speakers where the windows lie, on average, that each holds alone; on the sphere.
 
     Who is never alone stays where he is.
 
     Args:
-        trellis: the windows.
+        vectors: of the windows.
         sets: whom each of them holds.
         speakers: where they were before.
     """
     alone = sets.membership & (sets.sizes == 1)[:, None]  # (n, k)
-    sums = alone.T.astype(np.float64) @ trellis.vectors.astype(np.float64)  # (k, p)
+    sums = alone.T.astype(np.float64) @ vectors.astype(np.float64)  # (k, p)
     known = sums.any(axis=1, keepdims=True)  # (k, 1)
     return replace(speakers, centroids=np.where(known, to_sphere(sums), speakers.centroids))
 

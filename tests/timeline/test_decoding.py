@@ -4,28 +4,12 @@ import pytest
 from diarize.clustering import make
 from diarize.scatter import Likeness
 from diarize.sets import Speakers, SpeakerSets
-from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
-from diarize.timeline.decoding import decode_turns, heard_alone
+from diarize.timeline import TimelineOptions, Trellis, decode
+from diarize.timeline.decoding import heard_alone
 from diarize.voices.vectors import Voiceprints
 
-from ..making import cells, unit_mean
-
-
-def decoded(vectors, cells, estimator, **options) -> Decoded:
-    speakers, options = estimator.speakers(), TimelineOptions(**options)
-    return decode(Trellis.of(cells, vectors, speakers.sets(), None, options), speakers)
-
-
-@pytest.fixture
-def conversation():
-    """Two voices take turns, overlap for a second, and the first returns."""
-    rng = np.random.default_rng(0)
-    truth = [[0]] * 20 + [[0, 1]] * 5 + [[1]] * 20 + [[0]] * 15
-    places = np.eye(2, 16)
-    composed = np.stack([unit_mean(*places) if len(s) == 2 else places[s[0]] for s in truth])
-    vectors = composed + rng.standard_normal((60, 16)) * 0.06
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors, cells(60, 0.2), truth
+from ..making import unit_mean
+from .conftest import decoded
 
 
 @pytest.mark.parametrize("backend", ["ckm", "gcr"])
@@ -38,36 +22,6 @@ def test_sets_follow_the_conversation(conversation, backend):
     assert times == pytest.approx(
         [0, 4, 5, 5, 9, 9, 12] if len(times) == 7 else [0, 4, 5, 9, 9, 12], abs=0.2
     )
-
-
-def test_turns_lie_where_shorter_windows_say_and_voices_stay_those_of_longer_ones(conversation):
-    vectors, cells, _ = conversation
-    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
-    found = decoded(vectors, cells, estimator)
-    shorter = np.roll(vectors, 5, axis=0)  # all is said a second later
-    later = decode_turns(found, shorter, estimator.speakers())
-    begins, before = ([begin for begin, *_ in one.turns] for one in (later, found))
-    assert begins[1:3] == pytest.approx([time + 1 for time in before[1:3]], abs=0.05)
-    assert later.names == found.names
-    assert later.trellis.vectors is shorter and later.monologues.vectors is vectors
-    assert later.trellis.options.switch < found.trellis.options.switch  # they vary faster
-    assert decode_turns(found, vectors.copy(), estimator.speakers()) is found
-
-
-def test_shorter_windows_take_nobody_away(conversation):
-    vectors, cells, _ = conversation
-    estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
-    found = decoded(vectors, cells, estimator)
-    one_voice = np.repeat(vectors[:1], len(vectors), axis=0)
-    turns = decode_turns(found, one_voice, estimator.speakers())
-    assert len(turns.names) == 2
-
-
-def test_sets_that_are_told_stay(conversation):
-    vectors, cells, truth = conversation
-    told = make("oracle").fit(vectors, SpeakerSets.from_lists(truth))
-    found = decoded(vectors, cells, told)
-    assert decode_turns(found, vectors[::-1], told.speakers()) is found
 
 
 def test_nobody_is_lost(conversation):
@@ -89,7 +43,7 @@ def test_centroids_are_taken_from_windows_of_one_speaker():
     cells = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
     trellis = Trellis.of(cells, vectors, before.sets(), None, TimelineOptions())
     np.testing.assert_allclose(
-        heard_alone(trellis, sets, before).centroids, [[2**-0.5, 2**-0.5], [0.8, 0.6]]
+        heard_alone(trellis.vectors, sets, before).centroids, [[2**-0.5, 2**-0.5], [0.8, 0.6]]
     )
 
 
