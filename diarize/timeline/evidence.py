@@ -109,11 +109,11 @@ def how_far(
 
     anybody = nearest(alone)
     seen = []
-    for held in states.membership[:, speakers].T:
-        own, other = nearest(alone & held), nearest(alone & ~held)
-        with_others = nearest(~alone & held)
-        without, having = nearest(~held), np.minimum(own, with_others)
-        seen.append(np.stack([own, other - own, without - having, with_others - anybody], axis=1))
+    for theirs in states.membership[:, speakers].T:
+        own, other = nearest(alone & theirs), nearest(alone & ~theirs)
+        with_others = nearest(~alone & theirs)
+        gain = nearest(~theirs) - np.minimum(own, with_others)
+        seen.append(np.stack([own, other - own, gain, with_others - anybody], axis=1))
     return np.clip(seen, -FAR, FAR)
 
 

@@ -73,7 +73,7 @@ def resegment(found: Decoded) -> Decoded:
     listened for how many speak.
     """
     trellis, counts = found.trellis, found.trellis.counts
-    if trellis.voices is None or counts is None or not found.turns or found.speakers.told:
+    if trellis.voices is None or counts is None or not found.turns:
         return found
     from diarize.timeline.resegmenter import load_resegmenter
 
