@@ -60,7 +60,8 @@ def convert(
         found = read_turns(source, source_format)
     if not found:
         raise InputError(f"{source}: speaks of no recording")
-    if len(found) > 1 and not folder and not written.holds_several:
+    follow = written.named if target == "-" else written.holds_several
+    if len(found) > 1 and not folder and not follow:
         place = f"{target} must be a folder" if target != "-" else f"{name} needs a folder, not -"
         raise InputError(f"{source}: speaks of {len(found)} recordings: {place}")
     texts = {}

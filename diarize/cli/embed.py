@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from diarize.cli.options import DeviceOption, ModelOption, argument, option
+from diarize.errors import InputError
 from diarize.storage.weights import DEFAULT_MODEL
 
 
@@ -28,6 +29,8 @@ def embed(
     refuse_input(out, [listing], "the vectors", "the list")
     stretches = read_stretches(listing)
     refuse_input(out, {stretch.path for stretch in stretches}, "the vectors")
+    if out.suffix != ".npz":
+        raise InputError(f"{out}: a name that ends in .npz is needed")
     with progress() as hook:
         heard, vectors = embed_stretches(stretches, model, device, hook)
     write_vectors(out, heard, vectors, model)

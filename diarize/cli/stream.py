@@ -78,7 +78,7 @@ def stream(
     out: Path | None = option(
         None,
         "FILE",
-        "Where the final result goes: in the format of its ending, as `run` writes it, else RTTM.",
+        "Where the final result goes, in the format of its ending, else RTTM; without confidence.",
     ),
     refine: RefineOption = None,
     refine_backend: str = option("ckm", "NAME", "Clustering that settles; see `diarize backends`."),

@@ -67,7 +67,7 @@ def read_csv(source: Source, *, delimiter: str = ",") -> dict[str, list[Turn]]:
             raise ValueError(f"no column '{missing[0]}' in the header")
         for fields in lines:
             uri, turn = _turn(fields)
-            found.setdefault(uri or stem_of(name), []).append(turn)
+            found.setdefault(token(uri or stem_of(name)), []).append(turn)
     except (ValueError, csv.Error) as error:
         raise InputError(f"{name}, line {lines.line_num}: {error}") from None
     return found

@@ -108,6 +108,7 @@ class StreamingDiarizer:
         require_kind("timeline", timeline, TimelineOptions | None, "a TimelineOptions or None")
         require_kind("model", model, str | PathLike, "a name or a path")
         self.uri = uri
+        options = timeline or TimelineOptions()
         self.options = {
             "backend": refine_backend,
             "model": str(model),
@@ -116,9 +117,9 @@ class StreamingDiarizer:
             "latency": latency,
             "refine": refine,
             "live": live,
+            **_asked(n_speakers, min_speakers, max_speakers, activity, options),
             **dict(params or {}),
         }
-        options = timeline or TimelineOptions()
         self._intake = Intake(rate)
         self._band = Bandwidth()
         self.device = pick_device(device)
@@ -361,3 +362,22 @@ class StreamingDiarizer:
         settled = self._refinement.collect()
         self._refinement.go_on(heard, self._band.narrow)
         return settled
+
+
+def _asked(
+    n_speakers: int | None,
+    min_speakers: int | None,
+    max_speakers: int | None,
+    activity: Any,
+    timeline: TimelineOptions,
+) -> dict[str, Any]:
+    """What was asked for beyond the defaults, as results tell of it."""
+    own = {
+        "n_speakers": n_speakers,
+        "min_speakers": min_speakers,
+        "max_speakers": max_speakers,
+        "activity": None if activity in (None, NetworkActivity()) else repr(activity),
+    }
+    usual = vars(TimelineOptions())
+    asked = {name: value for name, value in own.items() if value is not None}
+    return asked | {name: v for name, v in vars(timeline).items() if v != usual[name]}

@@ -87,6 +87,16 @@ def test_several_recordings_need_a_folder(cli: Cli, talk: Path, tmp_path: Path) 
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names == ["_._.._b.srt", "talk.srt"]
     assert cli("convert", talk, "-", "--to", "rttm").out == talk.read_text()
+    refused = cli("convert", talk, "-", "--to", "srt")  # which does not say of whom it speaks
+    refused.assert_refused("srt needs a folder, not -")
+
+
+def test_on_standard_output_json_objects_follow_each_other(
+    cli: Cli, talk: Path, tmp_path: Path
+) -> None:
+    talk.write_text(TALK + TALK.replace("talk", "other"))
+    (tmp_path / "both.json").write_text(cli("convert", talk, "-", "--to", "json").out)
+    assert cli("convert", tmp_path / "both.json", "-", "--to", "rttm").out == talk.read_text()
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])

@@ -103,5 +103,6 @@ def test_nothing_that_is_read_is_replaced(
 
 
 def test_vectors_are_no_text(cli: Cli, listing: Path) -> None:
+    cli("embed", listing, "--out", "x.npy").assert_refused("a name that ends in .npz is needed")
     cli("embed", listing, "--out", "-").assert_refused("standard output: a file is needed")
     assert not Path("-").exists()

@@ -10,7 +10,7 @@ from pyannote.core import Annotation, Segment
 
 from diarize.errors import InputError
 from diarize.formats.csv import csv_text, read_csv, read_tsv, tsv_text
-from diarize.formats.turns import Turn
+from diarize.formats.turns import Turn, annotated
 
 
 def conversation() -> Annotation:
@@ -38,6 +38,14 @@ def test_ends_of_lines_in_names_and_recordings_without_a_name() -> None:
     assert csv_text(annotation).partition("\n")[2] == '<NA>,0.500,2.000,"Zoë\nB\nC",\n'
     text = "uri,start,end,speaker\n,0,1,ann\n,1,1,ben\n"
     assert read_csv(io.StringIO(text)) == {"input": [Turn(0.0, 1.0, "ann"), Turn(1.0, 1.0, "ben")]}
+
+
+def test_a_name_is_read_as_it_is_written() -> None:
+    text = "uri,start,end,speaker\nday one,0.000,1.000,ann\n"
+    named = read_csv(io.StringIO(text))
+    assert list(named) == ["day_one"]
+    written = csv_text(annotated(named["day_one"], "day one")[0])
+    assert list(read_csv(io.StringIO(written))) == list(named)
 
 
 def test_pandas_reads_it() -> None:

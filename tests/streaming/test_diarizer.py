@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diarize import StreamingDiarizer
+from diarize.activity import NetworkActivity, SileroActivity
 from diarize.errors import InputError
 from diarize.formats import rttm_text
 from diarize.streaming import Turn, history
 from diarize.streaming.refinement import Refinement
 from diarize.streaming.timing import MARGIN
+from diarize.timeline import TimelineOptions
 
 RATE = 16_000
 
@@ -291,6 +293,15 @@ def test_links_can_settle_and_overlap_can_be_left_out(sound: np.ndarray) -> None
 def test_unusable_options(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         StreamingDiarizer(**options)
+
+
+def test_results_tell_what_was_asked_for(tiny_weights: Path) -> None:
+    asked = {"n_speakers": 2, "activity": SileroActivity(threshold=0.2)}
+    timeline = TimelineOptions(min_gap=0.5)
+    plain = StreamingDiarizer(model=tiny_weights, activity=NetworkActivity()).options
+    told = StreamingDiarizer(model=tiny_weights, timeline=timeline, **asked).options
+    added = {name: value for name, value in told.items() if name not in plain}
+    assert added == {**asked, "activity": repr(asked["activity"]), "min_gap": 0.5}
 
 
 @pytest.mark.parametrize(
