@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64
+from jaxtyping import Bool, Float
 
 from diarize.sets import Speakers, SpeakerSets
 from diarize.timeline.decoding import Decoded, decode
@@ -95,7 +95,7 @@ def resegment(found: Decoded) -> Decoded:
 
 
 def choose(
-    odds: Float64[np.ndarray, "slices k"], largest: int, reluctance: float
+    odds: Float[np.ndarray, "slices k"], largest: int, reluctance: float
 ) -> Bool[np.ndarray, "slices k"]:
     """In each slice the likeliest speaker, and others who are likely, `largest` in all.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float32
 from torch import Tensor, nn
 
 from diarize.errors import InputError
@@ -56,10 +56,10 @@ class Resegmenter(nn.Module):
         return self.leave(self.drop(both)).reshape(b, k, n, SLICES) + self.trust * decoded
 
     @torch.no_grad()
-    def log_odds(self, evidence: Evidence) -> Float64[np.ndarray, "slices k"]:
+    def log_odds(self, evidence: Evidence) -> Float32[np.ndarray, "slices k"]:
         """The same of one recording, of any length."""
         k, n, _ = evidence.of_speakers.shape
-        found = np.zeros((k, n, SLICES))
+        found = np.zeros((k, n, SLICES), np.float32)
         length = SPAN + 2 * CONTEXT
         last = max(n - length, 0)
         begins = [*range(0, last, SPAN), last]
