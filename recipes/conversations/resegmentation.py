@@ -53,12 +53,8 @@ SCALES = [
     (slice(OF_CELL - 4), (0.7, 1.4)),  # of how improbable numbers of voices are
     (slice(OF_CELL, -SLICES), (0.8, 1.25)),  # of distances
 ]
-GIVEN = [
-    ("the reference's", True),
-    ("the reference's", False),
-    ("detected", True),
-    ("detected", False),
-]
+REGIONS = ("the reference's", "detected")
+GIVEN = [(regions, told) for regions in REGIONS for told in (True, False)]
 COLUMNS = ("speech regions", "number of speakers", "before", "after", "better", "worse")
 
 
@@ -95,13 +91,14 @@ def decoded(
     """Each recording as it is found, in all ways or in one: what was given, and its true turns."""
     for i, (path, reference) in enumerate(recordings(folders)):
         speech = regions_of(reference.get_timeline().support())
-        for regions, told in [GIVEN[i % len(GIVEN)]] if once else GIVEN:
+        given = [GIVEN[i % len(GIVEN)]] if once else GIVEN
+        for regions in dict.fromkeys(regions for regions, _ in given):
             activity = None if regions == "detected" else speech
-            number = len(reference.labels()) if told else None
-            diarizer = Diarizer(activity=activity, n_speakers=number, model=model)
-            embedded = diarizer.embed(path)
-            _, found, _ = diarizer.cluster(embedded)
-            yield regions, told, found, reference, embedded.uri
+            embedded = Diarizer(activity=activity, model=model).embed(path)
+            for told in (told for own, told in given if own == regions):
+                number = len(reference.labels()) if told else None
+                _, found, _ = Diarizer(n_speakers=number, model=model).cluster(embedded)
+                yield regions, told, found, reference, embedded.uri
 
 
 def as_decoded(found: Decoded) -> Decoded:
@@ -202,12 +199,9 @@ def table(folders: Sequence[str], model: str) -> Iterator[list[str]]:
         ]
         times[regions, told] += both
         changes[regions, told].append(float(both[1][1:].sum() - both[0][1:].sum()))
-    for (regions, told), (before, after) in times.items():
-        errors = [
-            " ".join(map(percent, (wrong.sum() / speech, *(wrong / speech))))
-            for speech, *wrong in (before, after)
-            for wrong in [np.array(wrong)]
-        ]
+    for (regions, told), both in times.items():
+        shares = both[:, 1:] / both[:, :1]
+        errors = [" ".join(map(percent, (own.sum(), *own))) for own in shares]
         moved = np.array(changes[regions, told])
         counted = [str(int((moved < 0).sum())), str(int((moved > 0).sum()))]
         yield [regions, "true" if told else "inferred", *errors, *counted]
