@@ -277,6 +277,7 @@ class Work:
         """A digest of all options, and of what files say of this input."""
         from diarize.activity import NetworkActivity
         from diarize.embedding import pick_device
+        from diarize.timeline.resegmenter import shipped_resegmenter
 
         diarizer, targets = self.diarizer, self.targets
         activity = diarizer.activity
@@ -291,6 +292,7 @@ class Work:
             "device": pick_device(diarizer.device),
             "activity": _named(activity),
             "voices": NetworkActivity().identity if diarizer.counts else None,
+            "turns": file_sha256(shipped_resegmenter()) if diarizer.counts else None,
             "told": [{} if turns is None else _said(turns, job) for turns in told],
             "known": None if self.known is None else _voices(self.known),
             "targets": {

@@ -94,6 +94,11 @@ def seen(evidence: Evidence, cells: slice) -> Float[Tensor, "k n seen"]:
     return torch.cat([of_cells.expand(len(of_speakers), -1, -1), of_speakers], dim=2)
 
 
+def shipped_resegmenter() -> Path:
+    """Where the weights that ship are."""
+    return models_folder() / "timeline" / "resegmenter.safetensors"
+
+
 @lru_cache(maxsize=1)
 @usual_modes()
 def load_resegmenter(path: Path | None = None) -> Resegmenter:
@@ -102,7 +107,7 @@ def load_resegmenter(path: Path | None = None) -> Resegmenter:
     Raises:
         InputError: no such weights, or a file that is damaged or made for something else.
     """
-    path = path or models_folder() / "timeline" / "resegmenter.safetensors"
+    path = path or shipped_resegmenter()
     _, tensors = read_weights(path)
     network = Resegmenter()
     try:

@@ -14,11 +14,12 @@ import pytest
 from diarize.activity import NetworkActivity, SileroActivity, whole
 from diarize.batch.annotations import Turns
 from diarize.batch.jobs import Job
+from diarize.batch.manifest import Fingerprint
 from diarize.batch.work import Work
 from diarize.errors import InputError
 from diarize.storage import cache
 from diarize.storage.cache import Cache
-from diarize.timeline import TimelineOptions
+from diarize.timeline import TimelineOptions, resegmenter
 from diarize.voices.vectors import Voiceprints
 
 A = "SPEAKER a 1 0 1 <NA> <NA> x <NA> <NA>\n"
@@ -141,6 +142,23 @@ def test_a_result_tells_of_all_options_that_are_not_the_usual_ones(
     ):
         options = replace(work, diarizer=replace(plain, activity=activity)).options
         assert str(options["activity"]).startswith(name)
+
+
+def test_a_fingerprint_changes_with_the_network_that_hears_turns(
+    work: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def named(heard: bool) -> Fingerprint:
+        told = replace(work, diarizer=replace(work.diarizer, counts=heard))
+        return told.fingerprint(Job("a.wav"), "sound")
+
+    before = [named(heard) for heard in (True, False)]
+    other = tmp_path / "other.safetensors"
+    other.write_bytes(b"others")
+    monkeypatch.setattr(resegmenter, "shipped_resegmenter", lambda: other)
+    assert [named(heard) == one for heard, one in zip((True, False), before, strict=True)] == [
+        False,
+        True,  # where nobody listens for how many speak, no network hears turns
+    ]
 
 
 def test_a_fingerprint_changes_with_the_detector(
