@@ -109,6 +109,11 @@ class StreamingDiarizer:
         require_kind("model", model, str | PathLike, "a name or a path")
         self.uri = uri
         options = timeline or TimelineOptions()
+        bounds = {
+            "n_speakers": n_speakers,
+            "min_speakers": min_speakers,
+            "max_speakers": max_speakers,
+        }
         self.options = {
             "backend": refine_backend,
             "model": str(model),
@@ -117,7 +122,7 @@ class StreamingDiarizer:
             "latency": latency,
             "refine": refine,
             "live": live,
-            **_asked(n_speakers, min_speakers, max_speakers, activity, options),
+            **_asked(bounds, activity, options),
             **dict(params or {}),
         }
         self._intake = Intake(rate)
@@ -137,7 +142,7 @@ class StreamingDiarizer:
                 "compose": self._model.compose,
                 "random_state": seed,
             },
-            {"n_speakers": n_speakers, "min_speakers": min_speakers, "max_speakers": max_speakers},
+            bounds,
             options,
             known,
             self._model.dim,
@@ -365,19 +370,11 @@ class StreamingDiarizer:
 
 
 def _asked(
-    n_speakers: int | None,
-    min_speakers: int | None,
-    max_speakers: int | None,
-    activity: Any,
-    timeline: TimelineOptions,
+    bounds: dict[str, int | None], activity: Any, timeline: TimelineOptions
 ) -> dict[str, Any]:
     """What was asked for beyond the defaults, as results tell of it."""
-    own = {
-        "n_speakers": n_speakers,
-        "min_speakers": min_speakers,
-        "max_speakers": max_speakers,
-        "activity": None if activity in (None, NetworkActivity()) else repr(activity),
-    }
     usual = vars(TimelineOptions())
-    asked = {name: value for name, value in own.items() if value is not None}
+    asked: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
+    if activity not in (None, NetworkActivity()):
+        asked["activity"] = repr(activity)
     return asked | {name: v for name, v in vars(timeline).items() if v != usual[name]}

@@ -15,7 +15,7 @@ from diarize.activity.counts import VoiceCounts
 from diarize.sets import squared_distances
 from diarize.timeline.decoding import Decoded, heard_alone
 from diarize.timeline.trellis import nats_of
-from diarize.timeline.turns import Turn
+from diarize.timeline.turns import turns_at
 
 SLICES = 10  # of a cell, for each of which the network answers
 OF_SPEAKER = 8 + SLICES  # numbers of one speaker in a cell
@@ -61,7 +61,8 @@ class Evidence:
         slices = cut(trellis.cells)
         views = trellis.vectors, trellis.of_voices
         distances = [how_far(found, vectors, speakers) for vectors in views]  # (k, n, 4) each
-        decoded = held(found.turns, slices.mean(axis=1), speakers)
+        everybody = turns_at(found.turns, slices.mean(axis=1), trellis.states.n_speakers)
+        decoded = everybody.membership[:, speakers]  # (slices, k)
         n, k = len(trellis.cells), len(speakers)
         each = decoded.reshape(n, SLICES, k).transpose(2, 0, 1)  # (k, n, SLICES)
         of_speakers = np.concatenate([*distances, each], axis=2, dtype=np.float32)
@@ -73,17 +74,6 @@ def cut(cells: Float64[np.ndarray, "n 2"]) -> Float64[np.ndarray, "slices 2"]:
     shares = np.arange(SLICES + 1) / SLICES
     edges = cells[:, :1] + (cells[:, 1:] - cells[:, :1]) * shares  # (n, SLICES + 1)
     return np.stack([edges[:, :-1], edges[:, 1:]], axis=2).reshape(-1, 2)
-
-
-def held(
-    turns: list[Turn], times: Float64[np.ndarray, " n"], speakers: Int64[np.ndarray, " k"]
-) -> Bool[np.ndarray, "n k"]:
-    """Who has a turn at each of the times, which are sorted."""
-    found = np.zeros((len(times), len(speakers)), bool)
-    for begin, end, who in turns:
-        inside = slice(*np.searchsorted(times, [begin, end]))
-        found[inside, np.searchsorted(speakers, who)] = True
-    return found
 
 
 def how_far(

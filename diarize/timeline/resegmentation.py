@@ -81,11 +81,11 @@ def resegment(found: Decoded) -> Decoded:
     more = trellis.options.overlap - for_shorter(TimelineOptions()).overlap
     odds = load_resegmenter().log_odds(evidence)
     heard = choose(odds, found.speakers.largest, SHARPNESS * more)
-    settled = trellis.settled.repeat(SLICES)
-    heard[settled] = evidence.decoded[settled]
+    decoded, settled = evidence.decoded, trellis.settled.repeat(SLICES)
+    heard[settled] = decoded[settled]
     silent = ~heard.any(axis=0)
-    theirs = evidence.decoded[:, silent].any(axis=1)
-    heard[theirs] = evidence.decoded[theirs]
+    theirs = decoded[:, silent].any(axis=1)
+    heard[theirs] = decoded[theirs]
     if not heard.any(axis=0).all():
         return found
     bounds = trellis.options, heard.shape[1], settled, found.speakers.largest

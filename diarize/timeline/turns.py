@@ -162,9 +162,16 @@ def name_turns(found: Sequence[Turn]) -> dict[int, str]:
 
 
 def sets_at(reference: Annotation, times: Float64[np.ndarray, "n"]) -> SpeakerSets:
-    """Say whom a reference holds at given instants."""
+    """Say whom a reference holds at given instants, which are sorted."""
     labels = reference.labels()
-    membership = np.zeros((len(times), len(labels)), bool)
-    for segment, _, label in reference.itertracks(yield_label=True):
-        membership[(times >= segment.start) & (times < segment.end), labels.index(label)] = True
+    tracks = reference.itertracks(yield_label=True)
+    said = [(segment.start, segment.end, labels.index(label)) for segment, _, label in tracks]
+    return turns_at(said, times, len(labels))
+
+
+def turns_at(said: Sequence[Turn], times: Float64[np.ndarray, "n"], n_speakers: int) -> SpeakerSets:
+    """Say who has a turn at given instants, which are sorted."""
+    membership = np.zeros((len(times), n_speakers), bool)
+    for begin, end, speaker in said:
+        membership[slice(*np.searchsorted(times, [begin, end])), speaker] = True
     return SpeakerSets(membership)
