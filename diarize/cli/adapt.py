@@ -37,7 +37,7 @@ def adapt(
     from diarize.embedding.weights import SUFFIX
     from diarize.errors import InputError
     from diarize.pipeline import Diarizer
-    from diarize.storage.files import refuse_input, require_writable
+    from diarize.storage.files import refuse_input, require_ending, require_writable
     from diarize.training.adaptation import adapt as adapt_model
 
     require_writable(out)
@@ -46,8 +46,7 @@ def adapt(
         if job.problem:
             raise InputError(job.problem)
     refuse_input(out, [job.source for job in jobs], "the model")
-    if out.suffix != SUFFIX:
-        raise InputError(f"{out}: a name that ends in {SUFFIX} is needed")
+    require_ending(out, SUFFIX)
     opened = [open_recording(job.source) for job in jobs]
     diarizer = Diarizer(backend=backend, model=model, device=device, seed=seed)
     with progress() as hook:

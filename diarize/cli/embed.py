@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from diarize.cli.options import DeviceOption, ModelOption, argument, option
-from diarize.errors import InputError
 from diarize.storage.weights import DEFAULT_MODEL
 
 
@@ -23,14 +22,13 @@ def embed(
     """
     from diarize.cli.progress import progress
     from diarize.embedding.stretches import embed_stretches, read_stretches, write_vectors
-    from diarize.storage.files import refuse_input, require_writable
+    from diarize.storage.files import refuse_input, require_ending, require_writable
 
     require_writable(out)
     refuse_input(out, [listing], "the vectors", "the list")
     stretches = read_stretches(listing)
     refuse_input(out, {stretch.path for stretch in stretches}, "the vectors")
-    if out.suffix != ".npz":
-        raise InputError(f"{out}: a name that ends in .npz is needed")
+    require_ending(out, ".npz")
     with progress() as hook:
         heard, vectors = embed_stretches(stretches, model, device, hook)
     write_vectors(out, heard, vectors, model)

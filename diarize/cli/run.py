@@ -277,10 +277,9 @@ def _require_export(
     path: Path, out: str, sources: Sequence[str], read: Mapping[str, Sequence[str | Path]]
 ) -> None:
     """Refuse a file of voices that could not be written, is read, or is where results go."""
-    from diarize.storage.files import refuse_input, require_writable
+    from diarize.storage.files import refuse_input, require_ending, require_writable
 
-    if path.suffix != ".npz":
-        raise InputError(f"export-speakers {path}: a name that ends in .npz is needed")
+    require_ending(path, ".npz", "export-speakers ")
     if out != "-" and os.path.realpath(path) == os.path.realpath(out):
         raise InputError(f"{path}: is where the result goes, too")
     for what, inputs in {"the recording": sources, **read}.items():

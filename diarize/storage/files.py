@@ -213,6 +213,16 @@ def file_name(name: str) -> str:
     return clean.encode("utf-8", "replace")[:150].decode("utf-8", "ignore") or "_"
 
 
+def require_ending(path: Path, ending: str, of: str = "") -> None:
+    """Refuse a name with another ending; the message begins with `of`.
+
+    Raises:
+        InputError: it has another one.
+    """
+    if path.suffix != ending:
+        raise InputError(f"{of}{path}: a name that ends in {ending} is needed")
+
+
 def require_writable(path: str | os.PathLike[str]) -> None:
     """Raise what `atomic_output` would raise on entry, before long work is done in vain.
 
