@@ -28,13 +28,12 @@ from diarize.storage.cache import Cache
 from diarize.storage.weights import DEFAULT_MODEL
 from diarize.threads import one_thread
 from diarize.timeline import Decoded, Diarization, TimelineOptions
-from diarize.timeline.confidence import confidences
+from diarize.timeline.confidence import certainty
 from diarize.timeline.decoding import decoder
 from diarize.timeline.resegmentation import find_turns
 from diarize.timeline.speaker_count import duplicates_note, fit_and_prune
 from diarize.timeline.turns import sets_at
 from diarize.torch_modes import usual_modes
-from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 from diarize.voices.vectors import Voiceprints
 from diarize.voices.voiceprints import Match
 
@@ -241,16 +240,13 @@ class Diarizer:
             matched = found.matches(known, self.likeness, embedded.narrow)
         look("timeline", found)
         annotation = found.annotation(embedded.uri)
-        knowledge = self._knowledge_for(embedded)
-        doubted, number = self._doubts(found, knowledge.likeness)
-        sure = confidences(found, knowledge, doubted).tolist()
-        confidence = dict(zip(found.tracks, sure, strict=True))
+        sure = certainty(found, self._knowledge_for(embedded), *self._bounds)
         if hook:
             hook("clustering", 1, 1)
         if not len(found.trellis.cells):
             notes.append("no speech found")
         if 0 < self._bounds[0] <= len(found.names):
-            notes += duplicates_note(doubted)
+            notes += duplicates_note(sure.doubted)
         kept = Cache.of(self.cache)
         notes += notes_on(recording, embedded.speech, self._activity, kept, embedded.counts)
         if corrections is not None:
@@ -269,8 +265,8 @@ class Diarizer:
             notes=tuple(notes),
             voices=found.monologues.voiceprints(embedded.narrow),
             matches=tuple(one for one in matched if one.same or one.speaker not in told.names),
-            confidence=confidence,
-            number=number,
+            confidence=sure.confidence,
+            number=sure.number,
             several=None if embedded.counts is None else embedded.counts.several(end),
         )
 
@@ -388,18 +384,6 @@ class Diarizer:
     def _knowledge_for(self, embedded: Embedded) -> Knowledge:
         """What is known of the model in the band of a recording."""
         return self.knowledge.within(embedded.narrow)
-
-    def _doubts(self, found: Decoded, likeness: Likeness) -> tuple[Doubts, dict[int, float]]:
-        """What may be wrong with each speaker, and how probable each number of them is."""
-        number = {len(found.monologues.names): 1.0}
-        if not found.turns or self.needs_reference:
-            return NO_DOUBTS, number
-        least, most = self._bounds
-        bounds = max(least, 1), most
-        every = doubts(found.monologues, likeness)
-        if self.n_speakers is None:
-            number = probabilities(every, *bounds)
-        return within(every, *bounds), number
 
     def _estimator(self, model: SpeakerEncoder, scatter: Scatter) -> Any:
         own = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from diarize.cli.layers import Context, PresetOption, preset_params
-from diarize.cli.options import SeedOption, argument, count, option
+from diarize.cli.options import SeedOption, argument, as_typed, count, option
 from diarize.errors import InputError
 
 # What has an option of its own, by the name that a backend knows it by.
@@ -77,7 +77,8 @@ def cluster(
     if max_set_size > 1 and estimator.composes:
         estimator.set_params(compose=composition(compose, content, file))
     estimator.set_params(scatter=scatter_of(content, file, note))
-    estimator.fit(content.embeddings, true_sets)
+    with as_typed():
+        estimator.fit(content.embeddings, true_sets)
     if estimator.sampled_ is not None:
         rows = len(content.embeddings)
         note(f"clustered {estimator.sampled_} of {rows} rows; the others went to the nearest set")

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyannote.core import Annotation
 
     from diarize.streaming import StreamingDiarizer, Turn
+    from diarize.timeline.confidence import Certainty
 
 Note = Callable[[str], None]
 
@@ -118,6 +119,7 @@ class Session:
         failure: what ended the stream before its time, if anything did.
         unheard: whether nobody reads the lines any more.
         result: what is written; None: there is none yet.
+        certainty: how sure it is; None: nobody says.
     """
 
     def __init__(self, diarizer: StreamingDiarizer, lines: Sink, note: Note) -> None:
@@ -125,6 +127,7 @@ class Session:
         self.failure: Exception | None = None
         self.unheard = False
         self.result: Annotation | None = None
+        self.certainty: Certainty | None = None
 
     def follow(
         self, source: Iterator[np.ndarray], latency: float, interruption: Interruption
@@ -175,6 +178,7 @@ class Session:
         """Cluster all that was heard, and say what came of it."""
         said = len(self.diarizer.settled)
         self.result = self.diarizer.finish()
+        self.certainty = self.diarizer.certainty
         self.tell(self.diarizer.settled[said:])
         names = self.diarizer.speaker_map()
         for live, final in names.items():
@@ -203,9 +207,13 @@ class Session:
             if not self.result:  # what is there already is worth more than nothing
                 return
             self.note(f"{out}: holds what came before, {diarizer.seconds:.1f} s")
-        name = written_format(out) or "rttm"
+        name, confidence = written_format(out) or "rttm", None
         beside = Beside(end=diarizer.seconds)
-        atomic_text(out, FORMATS[name].write(self.result, diarizer.options, None, beside))
+        if (sure := self.certainty) is not None:
+            confidence, several = sure.confidence, diarizer.several()
+            heard = None if several is None else several.tolist()
+            beside = replace(beside, number=sure.number, several=heard)
+        atomic_text(out, FORMATS[name].write(self.result, diarizer.options, confidence, beside))
 
 
 def listen(

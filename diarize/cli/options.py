@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -100,6 +102,13 @@ def require_one_source(what: str, *paths: object) -> None:
         raise InputError(f"standard input: holds {what}")
 
 
-def as_typed(line: str) -> str:
-    """What is said of the bounds of a backend, in the words of the command line."""
-    return _BOUND.sub(lambda bound: OWN_OPTIONS[bound[1]] + (" " if bound[2] else ""), line)
+@contextmanager
+def as_typed() -> Iterator[None]:
+    """What is wrong with the bounds of a backend is told in the words of the command line."""
+    try:
+        yield
+    except ValueError as problem:
+        line = _BOUND.sub(
+            lambda bound: OWN_OPTIONS[bound[1]] + (" " if bound[2] else ""), str(problem)
+        )
+        raise InputError(line) from problem

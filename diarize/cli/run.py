@@ -141,10 +141,8 @@ def _work(context: Context, given: RunOptions, jobs: Sequence[Job]) -> Work:
         corrections = read_corrections(
             given.corrections, sources, linked=given.link_speakers, note=note
         )
-    try:
+    with as_typed():
         diarizer.prepare()
-    except ValueError as problem:
-        raise InputError(as_typed(str(problem))) from problem
     known = None
     if given.known:
         with progress() as hook:

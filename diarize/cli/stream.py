@@ -18,6 +18,7 @@ from diarize.cli.options import (
     SeedOption,
     VadThresholdOption,
     argument,
+    as_typed,
     count,
     flag,
     option,
@@ -138,23 +139,25 @@ def stream(
     pcm = Pcm(sample_format or "s16", channels or 1)
     rate = rate or SAMPLE_RATE
     source = _source(audio, microphone, rate, pcm, _factor(speed or "1"))
-    diarizer = StreamingDiarizer(
-        SAMPLE_RATE if audio != "-" else rate,
-        latency=latency,
-        max_set_size=max_set_size,
-        live=live,
-        params=parse_params(param or [], OWN_OPTIONS),
-        refine=refine,
-        refine_backend=refine_backend,
-        n_speakers=num_speakers,
-        min_speakers=min_speakers,
-        max_speakers=max_speakers,
-        activity=_activity(vad, vad_threshold),
-        model=model,
-        device=device,
-        seed=seed,
-        uri="microphone" if microphone else name_of(audio),
-    )
+    params = parse_params(param or [], OWN_OPTIONS)
+    with as_typed():
+        diarizer = StreamingDiarizer(
+            SAMPLE_RATE if audio != "-" else rate,
+            latency=latency,
+            max_set_size=max_set_size,
+            live=live,
+            params=params,
+            refine=refine,
+            refine_backend=refine_backend,
+            n_speakers=num_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            activity=_activity(vad, vad_threshold),
+            model=model,
+            device=device,
+            seed=seed,
+            uri="microphone" if microphone else name_of(audio),
+        )
     sink = make_sink(format, diarizer.uri)
     status = listen(diarizer, source, sink, latency=latency, out=out, endless=microphone, note=note)
     if pcm.left_over:

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Float64
 
 from diarize.activity.level import CHUNK, as_chunks
 from diarize.activity.network import NetworkActivity
@@ -34,6 +34,7 @@ from diarize.streaming.turns import Turn, annotation_of
 from diarize.streaming.windows import LiveWindows
 from diarize.threads import one_thread
 from diarize.timeline import TimelineOptions
+from diarize.timeline.confidence import Certainty
 from diarize.timeline.resegmentation import for_shorter
 from diarize.torch_modes import usual_modes
 
@@ -269,6 +270,16 @@ class StreamingDiarizer:
             self._refinement.finish(self._band.narrow)
             self._annotation = self.final()
         return self._annotation
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """How sure the final turns are; None: they were settled in parts, or are not yet."""
+        return self._refinement.certainty
+
+    def several(self) -> Float64[np.ndarray, "m 2"] | None:
+        """Regions in which several were heard at once, seconds; None: nobody listened for that."""
+        counts = self._refinement.counts.read()
+        return None if counts is None else counts.several(self.seconds)
 
     @property
     def merged(self) -> dict[str, str]:

@@ -25,6 +25,7 @@ from diarize.streaming.review import LAST
 from diarize.streaming.settling import Decodable, Settler, Stretch
 from diarize.streaming.turns import Turn
 from diarize.timeline import TimelineOptions
+from diarize.timeline.confidence import Certainty
 from diarize.timeline.decoding import decoder
 from diarize.timeline.speaker_count import fit_and_prune
 
@@ -112,6 +113,11 @@ class Refinement:
         self._next += self._interval
 
     @property
+    def certainty(self) -> Certainty | None:
+        """How sure what was settled is; None: it was settled in parts, or is not yet."""
+        return self._settler.certainty
+
+    @property
     def under_way(self) -> bool:
         """Whether there is a pass that was not collected yet."""
         return self._pass is not None
@@ -160,7 +166,7 @@ class Refinement:
             rows, step = spread(every, known)
             coarse = coarse[rows]
             known = replace(known, scatter=known.scatter.denser(known.step / step))
-        how = self._clustering(len(coarse), known), known.likeness
+        how = self._clustering(len(coarse), known), known
         settle = self._settler.settle
         self._pass = self._submit(settle, *how, coarse, heard, short, begin, until)
 

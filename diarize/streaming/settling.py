@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from diarize.activity.counts import VoiceCounts
-from diarize.scatter import Likeness
 from diarize.sets import SpeakerSets
 from diarize.streaming.turns import by_sets
 from diarize.timeline import TimelineOptions
+from diarize.timeline.confidence import Certainty, certainty
 from diarize.timeline.decoding import decoder
 from diarize.timeline.resegmentation import find_turns
 from diarize.timeline.speaker_count import fit_and_prune
+
+if TYPE_CHECKING:
+    from diarize.embedding import Knowledge
 
 Stretch = tuple[float, float, tuple[str, ...]]
 
@@ -37,7 +42,12 @@ class Settler:
         options: of the timeline.
         least: so many speakers are named, however short their turns are.
         most: so many are named at most; None: as many as are found.
+
+    Attributes:
+        certainty: how sure a stream is that was settled all at once; None: it was not.
     """
+
+    certainty: Certainty | None = None
 
     def __init__(self, options: TimelineOptions, least: int = 0, most: int | None = None) -> None:
         self._options = options
@@ -49,7 +59,7 @@ class Settler:
     def settle(
         self,
         estimator: Any,
-        likeness: Likeness,
+        known: Knowledge,
         coarse: Float32[np.ndarray, "m p"],
         heard: Decodable,
         short: Float32[np.ndarray, "n p"],
@@ -60,7 +70,7 @@ class Settler:
 
         Args:
             estimator: a clustering, not fitted yet.
-            likeness: of the embedding.
+            known: of the embedding.
             coarse: vectors of all windows that are clustered, from the beginning of the stream.
             heard: the windows that are decoded; from the beginning, or from some minutes before
                 `begin` on.
@@ -75,7 +85,7 @@ class Settler:
         least = self._least if whole else 0
         decoded = decoder(*heard, self._options, least, everybody=whole)
         if whole:  # of a part of it, turns do not tell how many
-            estimator, found = fit_and_prune(estimator, coarse, decoded, likeness)
+            estimator, found = fit_and_prune(estimator, coarse, decoded, known.likeness)
         else:
             found = decoded(estimator.fit(coarse))
         found = find_turns(found, short, estimator.speakers(), everybody=whole)
@@ -88,6 +98,9 @@ class Settler:
                 if names[speaker] is None:
                     names[speaker] = self._name(estimator.centroids_[speaker], names)
             settled.append((b, e, tuple(sorted(str(names[speaker]) for speaker in speakers))))
+        if whole and end == math.inf:
+            named = replace(found, names={who: str(names[who]) for who in found.names})
+            self.certainty = certainty(named, known, self._least, self._most)
         self._before, self._names = estimator.sets_, names
         self._named |= {
             name: centroid

@@ -56,14 +56,19 @@ def by_sets(
 def annotation_of(
     stretches: Iterable[tuple[float, float, Collection[str]]], uri: str
 ) -> Annotation:
-    """Turns of each speaker, joined where one goes on while others come and go."""
+    """Turns of each speaker, joined where one goes on while others come and go.
+
+    Each track is named as its speaker.
+    """
     from pyannote.core import Annotation, Segment
 
-    annotation = Annotation(uri=uri)
+    pieces, joined = Annotation(), Annotation(uri=uri)
     for begin, end, speakers in stretches:
         for name in speakers:
-            annotation[Segment(begin, end), name] = name
-    return annotation.support()
+            pieces[Segment(begin, end), name] = name
+    for segment, _, name in pieces.support().itertracks(yield_label=True):
+        joined[segment, name] = name
+    return joined
 
 
 def lines_of(turns: Sequence[Turn]) -> Iterator[str]:

@@ -8,8 +8,8 @@ of two people who share a label, or of one who has two: what speaks for either
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -17,11 +17,12 @@ from jaxtyping import Float64
 from diarize.timeline.decoding import Decoded, heard_alone
 from diarize.timeline.paths import posteriors
 from diarize.timeline.turns import Turn
-from diarize.voices.number import NO_DOUBTS, Doubts
+from diarize.voices.number import NO_DOUBTS, Doubts, doubts, probabilities, within
 
 if TYPE_CHECKING:
-    from diarize.embedding import Knowledge
+    from pyannote.core import Segment
 
+    from diarize.embedding import Knowledge
 
 DOUBLED = 0.7
 """Share of a speaker's turns that are wrong if he is nobody new: whose label has more is right."""
@@ -29,6 +30,42 @@ DOUBLED = 0.7
 SHARED = 0.2
 """Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
 `offset`, as `recipes/conversations/reliability.py` does, on conversations of dev-a."""
+
+
+class Certainty(NamedTuple):
+    """How sure is what was found in a recording.
+
+    Attributes:
+        confidence: of each turn's segment and track, as `confidences` says.
+        number: how probable each number of speakers is; one is certain where it was told.
+        doubted: what may be wrong with speakers.
+    """
+
+    confidence: Mapping[tuple[Segment, str], float]
+    number: Mapping[int, float]
+    doubted: Doubts
+
+
+def certainty(
+    found: Decoded, knowledge: Knowledge, least: int = 0, most: int | None = None
+) -> Certainty:
+    """Say how sure what was decoded is; of sets that were told, nothing is doubted.
+
+    Args:
+        found: what was decoded.
+        knowledge: of the embedding.
+        least: so many speakers there are, as was told.
+        most: so many there are at most; None: nobody knows.
+    """
+    doubted, number = NO_DOUBTS, {len(found.monologues.names): 1.0}
+    if found.turns and found.speakers.told is None:
+        bounds = max(least, 1), most
+        every = doubts(found.monologues, knowledge.likeness)
+        doubted = within(every, *bounds)
+        if least != most:
+            number = probabilities(every, *bounds)
+    sure = confidences(found, knowledge, doubted).tolist()
+    return Certainty(dict(zip(found.tracks, sure, strict=True)), number, doubted)
 
 
 def confidences(

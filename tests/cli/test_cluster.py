@@ -106,6 +106,10 @@ def test_what_is_known_of_vectors_is_that_of_their_model(
         (["-p", "n_speakers=3"], "-p n_speakers: use --num-speakers"),
         (["--num-speakers", "11", "--compose", "max"], "11 speakers asked for"),
         (["--num-speakers", "0", "--compose", "max"], "--num-speakers"),
+        (
+            ["--num-speakers", "2", "--min-speakers", "3", "--compose", "max"],
+            "--num-speakers 2 contradicts --min-speakers 3",
+        ),
         (["--max-set-size", "0"], "--max-set-size"),
         (["--compose", "median"], "compose median: not one of model, max, sum, mean"),
         ([], "no model is named in it; give --compose max, sum, mean, or --max-set-size 1"),

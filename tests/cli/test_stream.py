@@ -51,7 +51,7 @@ def test_raw_samples_in_and_lines_out(
     cli: Cli, pipe: Callable[[bytes], None], pcm: bytes, tmp_path: Path
 ) -> None:
     pipe(pcm + b"\0")
-    out = tmp_path / "talk.rttm"
+    out = tmp_path / "talk.json"
     done = cli("stream", "--rate", 16_000, "--sample-format", "s16", "--out", out)
     assert done.status == 0, done.err
     *lines, names = [json.loads(line) for line in done.out.splitlines()]
@@ -61,10 +61,12 @@ def test_raw_samples_in_and_lines_out(
     assert {name for line in lines if not line["final"] for name in line["speakers"]} == set(
         names["map"]
     )
-    result = read_rttm(out)["stdin"]
-    assert set(result.labels()) == {
+    result = json.loads(out.read_text())
+    assert {turn["speaker"] for turn in result["turns"]} == {
         name for line in lines if line["final"] for name in line["speakers"]
     }
+    assert all(0 < turn["confidence"] <= 1 for turn in result["turns"])
+    assert sum(result["number"].values()) == pytest.approx(1) and "several" in result
     assert "ended within a sample; its 1 bytes" in done.err
 
 
@@ -103,6 +105,7 @@ def test_a_file_gives_what_its_samples_give(
         (["--out", "talk.pdf"], ["talk.pdf: no format ends in .pdf"]),
         (["--model", "nothing"], ["no such model"]),
         (["--refine", "2"], ["--refine"]),
+        (["--num-speakers", "2", "--min-speakers", "3"], ["--num-speakers 2 contradicts --min"]),
     ],
 )
 def test_what_cannot_be(

@@ -64,6 +64,7 @@ def test_blocks_make_no_difference(
     assert rttm_text(diarizer.finish()) == whole[1]
 
 
+@pytest.mark.usefixtures("whole")  # who checks types holds the first stream's functions
 def test_a_stream_that_nobody_holds_leaves_no_file(
     begun: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +146,13 @@ def test_the_end_is_as_good_as_a_recordings(sound: np.ndarray, talk: Path) -> No
 
     diarizer = StreamingDiarizer(RATE, uri="talk")
     diarizer.push(sound)
+    assert diarizer.certainty is None
     found, expected = diarizer.finish(), Diarizer()(talk)
+    assert diarizer.certainty is not None
+    assert set(diarizer.certainty.confidence) == set(found.itertracks())
+    assert sum(diarizer.certainty.number.values()) == pytest.approx(1)
+    several = diarizer.several()
+    assert several is not None and ((several >= 0) & (several <= diarizer.seconds)).all()
     report = score_files(
         {"talk": expected}, {"talk": found}, uem={"talk": Timeline([Segment(0, 12)])}
     )
@@ -171,6 +178,7 @@ def test_history_is_settled_meanwhile(begun: np.ndarray, monkeypatch: pytest.Mon
         assert before.end <= after.start
     assert annotation.labels() == [f"SPEAKER_{i:02d}" for i in range(len(annotation.labels()))]
     assert annotation.get_timeline().duration() > 0
+    assert diarizer.certainty is None  # it was settled in parts
     again = StreamingDiarizer(RATE, refine=5.0)
     again.push(long)
     assert rttm_text(again.finish()) == rttm_text(annotation)

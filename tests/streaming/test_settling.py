@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from diarize import clustering
-from diarize.scatter import Likeness
+from diarize.embedding import Knowledge
 from diarize.streaming.settling import Settler
 from diarize.timeline import TimelineOptions
 
@@ -32,7 +32,7 @@ def test_the_whole_is_settled_at_once() -> None:
     vectors = voices("aaabbbaa")
     settle = Settler(TimelineOptions()).settle
     heard = cells(8), vectors, None
-    found = settle(tree(), Likeness(), vectors, heard, vectors, 0.0, np.inf)
+    found = settle(tree(), Knowledge(), vectors, heard, vectors, 0.0, np.inf)
     assert [names for _, _, names in found] == [("SPEAKER_00",), ("SPEAKER_01",), ("SPEAKER_00",)]
     assert found[0][:2] == pytest.approx((0, 3), abs=0.3)
 
@@ -44,7 +44,7 @@ def test_a_gap_is_closed_only_where_there_may_be_overlap(d: int) -> None:
     ckm = clustering.make("ckm", n_speakers=2, max_set_size=d, compose=np.maximum)
     settle = Settler(options).settle
     heard = cells(7), vectors, None
-    found = settle(ckm, Likeness(), vectors, heard, vectors, 0.0, np.inf)
+    found = settle(ckm, Knowledge(), vectors, heard, vectors, 0.0, np.inf)
     assert max(len(names) for _, _, names in found) == d
 
 
@@ -56,7 +56,7 @@ def test_speakers_keep_their_names_from_pass_to_pass() -> None:
     for begin, end, n in ((0.0, 4.0, 8), (4.0, 10.0, 14), (10.0, np.inf, 20)):
         first = max(0, int(begin) - 3)
         heard = times[first:n], vectors[first:n], None
-        found += settler.settle(tree(), Likeness(), vectors[:n], heard, heard[1], begin, end)
+        found += settler.settle(tree(), Knowledge(), vectors[:n], heard, heard[1], begin, end)
     said = [""] * 20
     for begin, end, (name,) in found:
         for second in range(round(begin), round(end)):
@@ -79,7 +79,7 @@ def test_no_more_are_named_than_there_may_be(most: int | None, names: str) -> No
     found = []
     for n, begin, end in ((4, 0.0, 4.0), (8, 4.0, np.inf)):
         heard = cells(n), vectors[:n], None
-        found += settler.settle(two(), Likeness(), vectors[:n], heard, vectors[:n], begin, end)
+        found += settler.settle(two(), Knowledge(), vectors[:n], heard, vectors[:n], begin, end)
     assert "".join(sorted({name[-1] for *_, (name,) in found})) == names
     assert next(name for *_, (name,) in found) == "SPEAKER_00"
 
@@ -88,8 +88,8 @@ def test_nothing_was_heard() -> None:
     settler = Settler(TimelineOptions())
     nothing = np.zeros((0, 16), np.float32)
     heard = np.zeros((0, 2)), nothing, None
-    assert settler.settle(tree(), Likeness(), nothing, heard, nothing, 0.0, 5.0) == []
-    assert settler.settle(tree(), Likeness(), nothing, heard, nothing, 5.0, np.inf) == []
+    assert settler.settle(tree(), Knowledge(), nothing, heard, nothing, 0.0, 5.0) == []
+    assert settler.settle(tree(), Knowledge(), nothing, heard, nothing, 5.0, np.inf) == []
     vectors = voices("aab")
     heard = cells(3) + 9, vectors, None
-    assert settler.settle(tree(), Likeness(), vectors, heard, vectors, 9.0, np.inf)
+    assert settler.settle(tree(), Knowledge(), vectors, heard, vectors, 9.0, np.inf)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from diarize.clustering import make
 from diarize.embedding import Knowledge
 from diarize.sets import SpeakerSets
-from diarize.timeline import Decoded, TimelineOptions, Trellis
+from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import (
     calibrated,
+    certainty,
     confidences,
     one_person,
     speaker_posteriors,
@@ -50,12 +52,26 @@ def test_clear_turns_are_surer() -> None:
     np.testing.assert_allclose(probable.sum(axis=1), 1)  # no overlap is known here
 
 
+def test_the_number_is_certain_where_it_was_told() -> None:
+    rows, sets = conversation()
+    speakers = make("ac", n_speakers=2, max_set_size=1).fit(rows).speakers()
+    trellis = Trellis.of(cells(40, 0.2), rows, speakers.sets(), None, TimelineOptions())
+    found = decode(trellis, speakers)
+    inferred, told = certainty(found, Knowledge()), certainty(found, Knowledge(), 2, 2)
+    assert set(inferred.confidence) == set(told.confidence) == set(found.tracks)
+    assert told.number == {2: 1.0} and sum(inferred.number.values()) == pytest.approx(1)
+    assert set(certainty(found, Knowledge(), 2).number) <= {2, 3, 4}
+    true = certainty(replace(found, speakers=replace(speakers, told=sets)), Knowledge())
+    assert true.number == {2: 1.0} and not true.doubted.names
+
+
 def test_nobody_speaks() -> None:
     speakers = make("ac", max_set_size=1).fit(np.zeros((0, 4))).speakers()
     options, nobody = TimelineOptions(), SpeakerSets(np.zeros((0, 0), bool))
     trellis = Trellis.of(np.zeros((0, 2)), np.zeros((0, 4)), nobody, None, options)
     found = Decoded([], {}, trellis, nobody, speakers)
     assert confidences(found, Knowledge()).size == 0
+    assert certainty(found, Knowledge()).number == {0: 1.0}
 
 
 def test_a_share_is_the_mean_over_the_time_that_cells_and_turn_share() -> None:
