@@ -342,7 +342,8 @@ class Diarizer:
         return self._turns(embedded, estimator, found).annotation(embedded.uri)
 
     def _turns(self, embedded: Embedded, estimator: Any, found: Decoded) -> Decoded:
-        return find_turns(found, embedded.short, estimator.speakers())
+        given = not callable(self._activity)  # regions, in which somebody speaks
+        return find_turns(found, embedded.short, estimator.speakers(), spoken=given)
 
     def _decoding(self, embedded: Embedded) -> Callable[[Any], Decoded]:
         """What says who speaks when, by number, given a fitted clustering."""

@@ -61,7 +61,7 @@ def decode_corrected(
     trellis = Trellis.of(cells, vectors, states, heard.counts, heard.options, novelty)
     trellis = binding.bind(trellis, speakers.largest)
     if heard.voices is not None:
-        trellis = replace(trellis, voices=voices)
+        trellis = replace(trellis, voices=voices, spoken=heard.spoken)
     found = resegment(decode(trellis, speakers, least, everybody=least > 0))
     patched = corrections.patch(found.turns, names)
     return replace(found, turns=patched, names=dict(enumerate(names)))

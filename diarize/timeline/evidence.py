@@ -14,13 +14,13 @@ from jaxtyping import Bool, Float, Float32, Float64, Int64
 from diarize.activity.counts import VoiceCounts
 from diarize.sets import squared_distances
 from diarize.timeline.decoding import Decoded, heard_alone
+from diarize.timeline.nearness import FAR, NUMBERS, how_near
 from diarize.timeline.trellis import nats_of
 from diarize.timeline.turns import turns_at
 
 SLICES = 10  # of a cell, for each of which the network answers
-OF_SPEAKER = 8 + SLICES  # numbers of one speaker in a cell
+OF_SPEAKER = 8 + 2 * NUMBERS + SLICES  # numbers of one speaker in a cell
 OF_CELL = 4 * SLICES + 4  # numbers of a cell
-FAR = 2.0  # squared distance beyond which nothing is told apart
 PAUSE = 1.0  # seconds; a longer one is as long
 
 
@@ -32,9 +32,10 @@ class Evidence:
         speakers: their numbers, ascending.
         slices: begin and end in seconds.
         of_speakers: how far each lies by the windows that are decoded, and by the longer ones by
-            which voices are told; then whether the speaker was decoded in each slice.
+            which voices are told, and how near to what else each says; then whether the speaker was
+            decoded in each slice.
         of_cells: the surprise at 0, 1, 2, 3 or more voices in each slice, in nats; seconds of the
-            cell and of the pauses before and after it; log of the number of speakers.
+            cell and of the pauses before and after it; whether somebody is known to speak there.
     """
 
     speakers: Int64[np.ndarray, " k"]
@@ -60,13 +61,17 @@ class Evidence:
         speakers = np.unique([who for *_, who in found.turns])
         slices = cut(trellis.cells)
         views = trellis.vectors, trellis.of_voices
+        held = found.sets.membership[:, speakers] & (found.sets.sizes == 1)[:, None]  # alone
         distances = [how_far(found, vectors, speakers) for vectors in views]  # (k, n, 4) each
+        distances += [how_near(vectors, held) for vectors in views]
         everybody = turns_at(found.turns, slices.mean(axis=1), trellis.states.n_speakers)
         decoded = everybody.membership[:, speakers]  # (slices, k)
         n, k = len(trellis.cells), len(speakers)
         each = decoded.reshape(n, SLICES, k).transpose(2, 0, 1)  # (k, n, SLICES)
         of_speakers = np.concatenate([*distances, each], axis=2, dtype=np.float32)
-        return cls(speakers, slices, of_speakers, _of_cells(trellis.cells, slices, counts, k))
+        return cls(
+            speakers, slices, of_speakers, _of_cells(trellis.cells, slices, counts, trellis.spoken)
+        )
 
 
 def cut(cells: Float64[np.ndarray, "n 2"]) -> Float64[np.ndarray, "slices 2"]:
@@ -111,12 +116,11 @@ def _of_cells(
     cells: Float64[np.ndarray, "n 2"],
     slices: Float64[np.ndarray, "slices 2"],
     counts: VoiceCounts,
-    n_speakers: int,
+    spoken: bool,
 ) -> Float32[np.ndarray, "n of_cell"]:
     """What is known of cells, whoever speaks there."""
     nats = counts.mean(nats_of(counts), slices)  # (slices, 4)
     pauses = np.concatenate([[PAUSE], cells[1:, 0] - cells[:-1, 1], [PAUSE]]).clip(0, PAUSE)
-    numbers = np.full(len(cells), np.log(n_speakers))
-    own = np.diff(cells)[:, 0], pauses[:-1], pauses[1:], numbers
+    own = np.diff(cells)[:, 0], pauses[:-1], pauses[1:], np.full(len(cells), float(spoken))
     parts = [nats.reshape(len(cells), -1), np.stack(own, axis=1)]
     return np.concatenate(parts, axis=1, dtype=np.float32)

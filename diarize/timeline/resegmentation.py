@@ -21,6 +21,7 @@ SHORTER = {"switch": 0.8, "overlap": 0.5, "counts": 0.67}
 """What costs less among shorter windows: its share of what it costs otherwise; chosen on
 conversations and replays of dev-a."""
 
+PAUSED = -0.5  # log odds of the likeliest speaker below which nobody speaks
 SHARPNESS = 20.0  # log odds for a unit of squared distance that a further speaker pays more
 
 
@@ -35,6 +36,7 @@ def find_turns(
     vectors: Float[np.ndarray, "n p"],
     speakers: Speakers,
     everybody: bool = True,
+    spoken: bool = False,
 ) -> Decoded:
     """Say where the turns of those who were found lie.
 
@@ -46,8 +48,10 @@ def find_turns(
         vectors: of the shorter ones, of the same cells.
         speakers: who may speak.
         everybody: as for `decode`.
+        spoken: whether it is known that somebody speaks in all of the cells; else there may be
+            pauses that a detector has filled.
     """
-    return resegment(decode_turns(found, vectors, speakers, everybody))
+    return resegment(decode_turns(found, vectors, speakers, everybody, spoken))
 
 
 def decode_turns(
@@ -55,6 +59,7 @@ def decode_turns(
     vectors: Float[np.ndarray, "n p"],
     speakers: Speakers,
     everybody: bool = True,
+    spoken: bool = False,
 ) -> Decoded:
     """Decode once more, by shorter windows; arguments as for `find_turns`."""
     longer = found.trellis
@@ -62,7 +67,7 @@ def decode_turns(
         return found
     heard = longer.counts, for_shorter(longer.options), longer.novelty
     trellis = Trellis.of(longer.cells, vectors, longer.states, *heard)
-    trellis = replace(trellis, voices=longer.vectors)
+    trellis = replace(trellis, voices=longer.vectors, spoken=spoken)
     return decode(trellis, speakers, len(found.names), everybody)
 
 
@@ -80,7 +85,8 @@ def resegment(found: Decoded) -> Decoded:
     evidence = Evidence.of(found, counts)
     more = trellis.options.overlap - for_shorter(TimelineOptions()).overlap
     odds = load_resegmenter().log_odds(evidence)
-    heard = choose(odds, found.speakers.largest, SHARPNESS * more)
+    least = -np.inf if trellis.spoken else PAUSED
+    heard = choose(odds, found.speakers.largest, SHARPNESS * more, least)
     decoded, settled = evidence.decoded, trellis.settled.repeat(SLICES)
     heard[settled] = decoded[settled]
     silent = ~heard.any(axis=0)
@@ -95,7 +101,7 @@ def resegment(found: Decoded) -> Decoded:
 
 
 def choose(
-    odds: Float[np.ndarray, "slices k"], largest: int, reluctance: float
+    odds: Float[np.ndarray, "slices k"], largest: int, reluctance: float, least: float = -np.inf
 ) -> Bool[np.ndarray, "slices k"]:
     """In each slice the likeliest speaker, and others who are likely, `largest` in all.
 
@@ -103,7 +109,9 @@ def choose(
         odds: log odds that a speaker is heard.
         largest: so many at most.
         reluctance: log odds that a further speaker needs.
+        least: log odds that the likeliest needs.
     """
     rank = np.argsort(np.argsort(-odds, axis=1, kind="stable"), axis=1, kind="stable")
-    heard: Bool[np.ndarray, "slices k"] = (rank == 0) | ((rank < largest) & (odds > reluctance))
+    first, others = (rank == 0) & (odds > least), (rank < largest) & (odds > reluctance)
+    heard: Bool[np.ndarray, "slices k"] = first | others
     return heard

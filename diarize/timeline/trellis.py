@@ -63,6 +63,7 @@ class Trellis:
         novelty: one by how often what a cell holds is said; nan where nobody knows; None: nothing
             is said again.
         voices: vectors of longer windows, by which voices are told; None: of the same.
+        spoken: whether it is known that somebody speaks in all of the cells.
     """
 
     cells: Float64[np.ndarray, "n 2"]
@@ -76,6 +77,7 @@ class Trellis:
     certain: Bool[np.ndarray, "n k"]
     novelty: Float64[np.ndarray, " n"] | None = None
     voices: Float[np.ndarray, "n p"] | None = None
+    spoken: bool = False
 
     @classmethod
     def of(

@@ -28,7 +28,7 @@ from reliability import recordings
 from steps.markdown import percent, print_table
 from steps.trained import MODEL
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, conv1d
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from diarize import Diarizer
@@ -40,6 +40,7 @@ from diarize.storage.files import write_npz
 from diarize.timeline.decoding import Decoded, decode
 from diarize.timeline.evidence import OF_CELL, SLICES, Evidence
 from diarize.timeline.resegmenter import Resegmenter, save_resegmenter, seen
+from diarize.timeline.trellis import LEAST
 from diarize.timeline.turns import sets_at
 
 CROP = 250  # cells, 50 s
@@ -49,6 +50,8 @@ DECAY = 0.05  # of the weights
 AVERAGED = 0.995  # share of the average that a step keeps
 TRUSTED = 0.5  # log odds by which what was decoded counts for more than among what was learned
 NOISE = 0.2  # standard deviations
+MISHEARD = 1.0  # nats by which the number of voices may be heard wrongly for a while
+LASTING = 4.0  # cells, after which such an error has faded to 1 / e
 SCALES = [
     (slice(OF_CELL - 4), (0.7, 1.4)),  # of how improbable numbers of voices are
     (slice(OF_CELL, -SLICES), (0.8, 1.25)),  # of distances
@@ -176,11 +179,30 @@ def fit(known: Sequence[Example], epochs: int, seed: int = 0) -> Resegmenter:
     return learned
 
 
+def misheard(given: Tensor) -> Tensor:
+    """Numbers (b, k, n, numbers) where several, and nobody, are heard too often or too seldom.
+
+    How far that goes differs from recording to recording: for a while, and all the time.
+    """
+    b, _, n, _ = given.shape
+    fading = torch.exp(-torch.arange(5 * LASTING) / LASTING)
+    news = torch.randn(2 * b, 1, n + len(fading) - 1)
+    errors = conv1d(news, (fading / fading.norm())[None, None]).reshape(2, b, n)
+    errors = MISHEARD * (torch.rand(2, b, 1) * errors + 0.3 * torch.randn(2, b, 1))
+    nats = given[..., : 4 * SLICES].unflatten(-1, (SLICES, 4)).clone()
+    several, nobody = errors[:, :, None, :, None]
+    nats[..., 2:] += several[..., None]
+    nats[..., 0] += nobody
+    heard = nats.clamp(0, -log(LEAST)).flatten(-2)
+    return torch.cat([heard, given[..., 4 * SLICES :]], dim=3)
+
+
 def disturbed(given: Tensor, noise: Tensor) -> Tensor:
     """Numbers (b, k, n, numbers) as other sound may give them, other in scale and a little noisy.
 
     What was decoded is neither: it is 0 or 1.
     """
+    given = misheard(given)
     scales = torch.ones(len(given), 1, 1, given.shape[-1])
     for where, (low, high) in SCALES:
         scales[..., where] = torch.empty(len(given), 1, 1, 1).uniform_(log(low), log(high)).exp()

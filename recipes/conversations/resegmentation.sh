@@ -36,16 +36,26 @@ if wanted 0 'conversations and replayed talk'; then
   simulate t9 --split dev-a "${broadcasts[@]}" "${ami[@]}" --scene telephone --speakers 2-4 --conversations 40 \
     --seconds 60 --seed 204
   simulate t10 --split dev-a "${ami[@]}" "${measured[@]}" --speakers 2-6 --conversations 90 --seconds 60 --seed 205
+  simulate t11 --split dev-a "${ami[@]}" "${measured[@]}" --speakers 2-6 --conversations 90 --seconds 60 --seed 305
+  simulate t12 --split dev-a "${broadcasts[@]}" "${ami[@]}" --scene telephone --speakers 2-4 --conversations 60 \
+    --seconds 60 --seed 304
+  simulate t13 --split dev-a --speakers 2-5 --conversations 100 --seconds 60 --overlap 0.1 --seed 301
+  simulate t14 --split dev-a "${broadcasts[@]}" "${measured[@]}" --speakers 2-6 --conversations 60 --seconds 60 \
+    --seed 303
+  simulate t15 --split dev-a "${ami[@]}" --speakers 2-6 --conversations 80 --seconds 60 --seed 306
+  simulate t16 --split dev-a "${broadcasts[@]}" "${ami[@]}" --scene telephone --speakers 2-4 --conversations 60 \
+    --seconds 60 --seed 307
+  simulate t17 --split dev-a --speakers 2-5 --conversations 80 --seconds 60 --overlap 0.1 --seed 308
   simulate read --split dev-b --speakers 2-5 --conversations 20 --seconds 60 --overlap 0.08 --seed 1
   simulate replayed --split dev-b --turns "$turns/ami-dev" --speakers 2-8 --conversations 16 --seconds 150 --seed 5
   simulate telephone --split dev-b "${broadcasts[@]}" --turns "$turns/ami-dev" --scene telephone --speakers 2-4 \
     --conversations 12 --seconds 90 --seed 7
 fi
 if wanted 1 'decode'; then
-  for name in t1 t2 t3 t4 t5; do  # each recording in four ways
+  for name in t{1..5}; do  # each recording in four ways
     python "$here/resegmentation.py" hear "$work/$name" "$work/$name.npz"
   done
-  for name in t6 t7 t8 t9 t10; do  # each in one of them
+  for name in t{6..17}; do  # each in one of them
     python "$here/resegmentation.py" hear "$work/$name" "$work/$name.npz" --once
   done
 fi

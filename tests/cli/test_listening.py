@@ -28,6 +28,7 @@ class Diarizer:
 
     uri = "talk"
     options: ClassVar[dict[str, Any]] = {}
+    certainty = None
 
     def __init__(self) -> None:
         self.seconds = self.decided = 0.0

@@ -40,6 +40,19 @@ def test_a_batch_holds_one_number_of_speakers(resegmentation: ModuleType) -> Non
     assert {one.seen.shape[1] for batch in drawn for one in batch} == {30, 40}
 
 
+def test_how_many_speak_may_be_heard_wrongly(resegmentation: ModuleType) -> None:
+    torch.manual_seed(0)
+    given = torch.rand(3, 2, 50, OF_CELL + OF_SPEAKER)
+    wrong = resegmentation.misheard(given) - given
+    assert not wrong[..., 4 * SLICES :].any()
+    nats = wrong[..., : 4 * SLICES].unflatten(-1, (SLICES, 4))
+    assert not nats[..., 1].any() and nats[..., [0, 2, 3]].all(dim=2).any()
+    torch.testing.assert_close(nats[:, 0] == 0, nats[:, 1] == 0)  # alike for both speakers
+    later = resegmentation.misheard(given.new_full(given.shape, 4.0))[..., 2] - 4  # unbounded
+    near, far = ((later[..., gap:] * later[..., :-gap]).mean() for gap in (1, 25))
+    assert near > far
+
+
 def test_it_learns_who_is_heard(
     resegmentation: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

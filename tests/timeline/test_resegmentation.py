@@ -26,7 +26,8 @@ def test_turns_lie_where_shorter_windows_say_and_voices_stay_those_of_longer_one
     estimator = make("ckm", n_speakers=2, compose=unit_mean, random_state=0).fit(vectors)
     found = decoded(vectors, cells, estimator)
     shorter = np.roll(vectors, 5, axis=0)  # all is said a second later
-    later = decode_turns(found, shorter, estimator.speakers())
+    later = decode_turns(found, shorter, estimator.speakers(), spoken=True)
+    assert later.trellis.spoken and not found.trellis.spoken
     begins, before = ([begin for begin, *_ in one.turns] for one in (later, found))
     assert begins[1:3] == pytest.approx([time + 1 for time in before[1:3]], abs=0.05)
     assert later.names == found.names
@@ -85,6 +86,22 @@ def test_somebody_speaks_and_no_more_than_may(short, monkeypatch):
     one = replace(short, speakers=replace(short.speakers, largest=1))
     alone = saying(monkeypatch, one, lambda evidence: evidence.decoded + np.array([1.0, 2.0]))
     assert [who for *_, who in alone] != [0] and sum(end - begin for begin, end, _ in alone) <= 12
+
+
+def test_a_detector_may_have_filled_a_pause(short, monkeypatch):
+    def pausing(evidence: Evidence) -> np.ndarray:
+        odds = 8.0 * evidence.decoded - 4
+        odds[200:260] = -4  # from 4.0 to 5.2 s
+        return odds
+
+    def spoken(turns: list[Turn]) -> np.ndarray:
+        times = np.arange(0.01, 12, 0.02)
+        return np.any([(begin <= times) & (times < end) for begin, end, _ in turns], axis=0)
+
+    detected = spoken(saying(monkeypatch, short, pausing))
+    assert not detected[200:260].any() and detected[:200].all() and detected[260:].all()
+    known = replace(short, trellis=replace(short.trellis, spoken=True))
+    assert spoken(saying(monkeypatch, known, pausing)).all()
 
 
 def test_everybody_keeps_a_turn(short, monkeypatch):
