@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
 FAR = 2.0  # squared distance beyond which nothing is told apart
-SHARPNESS = (4.0, 16.0, 64.0)  # from the average of all windows to the nearest of them
+SHARPNESS = (4.0, 16.0, 64.0)  # each four times the one before: towards the nearest of all windows
 COMPARED = 128  # windows of a speaker, spread over all that are held
 APART = 6  # cells; windows further from each other share no sound
 AROUND = 75  # cells on either side, 15 s
@@ -71,6 +71,6 @@ def _from_those_around(
         at = np.arange(n)
         return sums[np.minimum(at + cells + 1, n)] - sums[np.maximum(at - cells, 0)]
 
-    sums = within(AROUND) - within(APART)
-    lengths = np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
-    return np.asarray(2 - 2 * np.einsum("np,np->n", rows, sums) / lengths)
+    near = within(AROUND) - within(APART)
+    lengths = np.maximum(np.linalg.norm(near, axis=1), 1e-9)
+    return np.asarray(2 - 2 * np.einsum("np,np->n", rows, near) / lengths)
