@@ -1,9 +1,10 @@
 """How probable it is that a turn's speaker is right.
 
-What the decoding knows is how much better a sequence of sets with the speaker fits than one
-without; how often such a speaker is right was counted on conversations with truth. It knows nothing
-of two people who share a label, or of one who has two: what speaks for either
-(`diarize.voices.number`) makes the turns of that label less sure.
+The network that hears turns says it of each slice of time. Without it, the decoding knows how much
+better a sequence of sets with the speaker fits than one without. How often such a speaker is right
+was counted on conversations with truth. Both know nothing of two people who share a label, or of
+one who has two: what speaks for either (`diarize.voices.number`) makes the turns of that label less
+sure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
+from scipy.special import expit, logit
 
 from diarize.timeline.decoding import Decoded, heard_alone
 from diarize.timeline.paths import posteriors
@@ -30,6 +32,12 @@ DOUBLED = 0.7
 SHARED = 0.2
 """Share that is wrong if he stands for one more person. Both were fitted together with `slope` and
 `offset`, as `recipes/conversations/reliability.py` does, on conversations of dev-a."""
+
+HEARD = -0.31
+"""Log odds by which a turn is less often right than the network says of it, on average over the
+turn; fitted by `recipes/conversations/reliability.py` on conversations and replays of dev-a."""
+
+LEAST = 0.01  # probability below which the network is not believed, and above 1 less it
 
 
 class Certainty(NamedTuple):
@@ -84,13 +92,21 @@ def confidences(
         doubted: what may be wrong with speakers, by name.
     """
     cells, certain = found.trellis.cells, found.trellis.certain
-    probable = speaker_posteriors(found, knowledge.sharpness)  # (n, k)
-    share = turn_shares(found.turns, cells, probable)
     told = turn_shares(found.turns, cells, certain.astype(np.float64))
-    rest = np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
+
+    def untold(share: Float64[np.ndarray, " turns"]) -> Float64[np.ndarray, " turns"]:
+        return np.clip((share - told) / np.maximum(1 - told, 1e-9), 0.0, 1.0)
+
+    if found.heard is not None:
+        share = untold(turn_shares(found.turns, *found.heard)).clip(LEAST, 1 - LEAST)
+        rest = expit(logit(share) + HEARD)
+    else:
+        probable = speaker_posteriors(found, knowledge.sharpness)  # (n, k)
+        share = untold(turn_shares(found.turns, cells, probable))
+        rest = calibrated(share, knowledge.slope, knowledge.offset)
     right = dict(zip(doubted.names, one_person(doubted), strict=True))
     single = np.array([right.get(found.names.get(who, ""), 1.0) for _, _, who in found.turns])
-    return told + (1 - told) * single * calibrated(rest, knowledge.slope, knowledge.offset)
+    return told + (1 - told) * single * rest
 
 
 def one_person(
@@ -113,7 +129,7 @@ def speaker_posteriors(found: Decoded, sharpness: float) -> Float64[np.ndarray, 
 def turn_shares(
     found: Sequence[Turn],
     cells: Float64[np.ndarray, "n 2"],
-    probable: Float64[np.ndarray, "n k"],
+    probable: Float[np.ndarray, "n k"],
 ) -> Float64[np.ndarray, " turns"]:
     """Average a speaker's probability over the cells of each turn, by the time they share."""
     shares = np.zeros(len(found))

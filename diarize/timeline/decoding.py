@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Float, Float32, Float64, Int64
 
 from diarize.activity.counts import VoiceCounts
 from diarize.repetition import novelty
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 ROUNDS = 3  # of centroids and decoding
 
 
+class Heard(NamedTuple):
+    """How probable it is that each speaker is heard, as the network says."""
+
+    slices: Float64[np.ndarray, "n 2"]  # of time, seconds
+    probable: Float32[np.ndarray, "n k"]  # of each speaker, by number
+
+
 @dataclass(frozen=True)
 class Decoded:
     """Who speaks when in one recording."""
@@ -42,6 +49,7 @@ class Decoded:
     trellis: Trellis  # in which they were decoded
     sets: SpeakerSets  # who was decoded in each of its cells
     speakers: Speakers  # among whom was decoded
+    heard: Heard | None = None  # what the network heard of them; None: it was not asked
 
     @property
     def tracks(self) -> list[tuple[Segment, str]]:

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.special import expit
 
 from diarize.sets import Speakers, SpeakerSets
-from diarize.timeline.decoding import Decoded, decode
+from diarize.timeline.decoding import Decoded, Heard, decode
 from diarize.timeline.evidence import SLICES, Evidence
 from diarize.timeline.trellis import TimelineOptions, Trellis
 from diarize.timeline.turns import name_turns, turns
@@ -97,7 +98,11 @@ def resegment(found: Decoded) -> Decoded:
     bounds = trellis.options, heard.shape[1], settled, found.speakers.largest
     own = turns(evidence.slices, SpeakerSets(heard), *bounds)
     numbered = [(begin, end, int(evidence.speakers[who])) for begin, end, who in own]
-    return replace(found, turns=numbered, names=name_turns(numbered))
+    probable = np.zeros((len(odds), trellis.states.n_speakers), np.float32)
+    probable[:, evidence.speakers] = expit(odds)
+    probable[trellis.certain.repeat(SLICES, axis=0)] = 1
+    sure = Heard(evidence.slices, probable)
+    return replace(found, turns=numbered, names=name_turns(numbered), heard=sure)
 
 
 def choose(

@@ -8,7 +8,7 @@ in which the true speaker speaks whom its speaker is matched to (one-to-one, by 
 share in the recording); a turn of a speaker without a match is wrong throughout. Everything is
 inferred, and all figures are weighted by seconds. `fit` prints sharpness, slope and offset of
 diarize/embedding/knowledge.py, and the two shares of diarize/timeline/confidence.py, that give the
-least cross-entropy.
+least cross-entropy where no network hears turns; then the log odds that it is given where one does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pyannote.core import Annotation, Segment
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
 from steps.markdown import print_table
 from steps.trained import MODEL
 
@@ -28,7 +29,13 @@ from diarize.formats import read_rttm
 from diarize.pipeline import Diarizer
 from diarize.scoring.der import speaker_mapping
 from diarize.scoring.elements import decompose
-from diarize.timeline.confidence import calibrated, one_person, speaker_posteriors, turn_shares
+from diarize.timeline.confidence import (
+    LEAST,
+    calibrated,
+    one_person,
+    speaker_posteriors,
+    turn_shares,
+)
 from diarize.voices.number import Doubts, doubts
 
 SHARPNESSES = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
@@ -43,6 +50,7 @@ class Turns(NamedTuple):
     claimed: np.ndarray  # (turns,), or (turns, sharpnesses)
     duplicate: np.ndarray | float = 0.0  # (turns,): the speaker is one of the others
     merged: np.ndarray | float = 0.0  # (turns,): the speaker is two people
+    heard: np.ndarray | float = 0.5  # (turns,): by the network that hears turns
 
 
 def recordings(folders: Sequence[str]) -> Iterator[tuple[Path, Annotation]]:
@@ -82,7 +90,8 @@ def shares(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
     doubted = doubts(found.monologues, diarizer.likeness)
     rows = [doubted.names.index(name) for _, name in keys]
     doubtful = doubted.duplicate[rows], doubted.merged[rows]
-    return Turns(seconds, np.array(right), np.stack(claimed, axis=1), *doubtful)
+    heard = 0.5 if found.heard is None else turn_shares(found.turns, *found.heard)
+    return Turns(seconds, np.array(right), np.stack(claimed, axis=1), *doubtful, heard)
 
 
 def confidence(diarizer: Diarizer, path: Path, reference: Annotation) -> Turns:
@@ -124,11 +133,26 @@ def fit(folders: Sequence[str]) -> None:
     constants = ("sharpness", "slope", "offset", "doubled", "shared")
     columns = (*constants, "cross-entropy", "calibration error")
     print_table(columns, fits(told))
+    print()
+    print_table(("log odds", *columns[-2:]), [fit_heard(told)])
+
+
+def fit_heard(told: Turns) -> list[str]:
+    """The log odds that go to what the network says of turns."""
+    _, _, _, duplicate, merged, heard = _as_arrays(told)
+    single = one_person(Doubts((), duplicate, merged))
+
+    def claimed(odds: float) -> np.ndarray:
+        return np.asarray(single * expit(logit(heard.clip(LEAST, 1 - LEAST)) + odds))
+
+    best = minimize_scalar(lambda odds: cross_entropy(told.seconds, told.right, claimed(odds)))
+    error = calibration_error(told._replace(claimed=claimed(best.x)))
+    return [f"{best.x:.2f}", f"{best.fun:.3f}", f"{error:.3f}"]
 
 
 def fits(told: Turns) -> Iterator[list[str]]:
     """The best constants for each sharpness."""
-    _, _, _, duplicate, merged = _as_arrays(told)
+    _, _, _, duplicate, merged, _ = _as_arrays(told)
     doubted = Doubts((), duplicate, merged)
     for column, sharpness in enumerate(SHARPNESSES):
 

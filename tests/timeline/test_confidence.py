@@ -12,6 +12,7 @@ from diarize.embedding import Knowledge
 from diarize.sets import SpeakerSets
 from diarize.timeline import Decoded, TimelineOptions, Trellis, decode
 from diarize.timeline.confidence import (
+    HEARD,
     calibrated,
     certainty,
     confidences,
@@ -19,6 +20,7 @@ from diarize.timeline.confidence import (
     speaker_posteriors,
     turn_shares,
 )
+from diarize.timeline.decoding import Heard
 from diarize.voices.number import Doubts
 
 from ..making import cells
@@ -63,6 +65,25 @@ def test_the_number_is_certain_where_it_was_told() -> None:
     assert set(certainty(found, Knowledge(), 2).number) <= {2, 3, 4}
     true = certainty(replace(found, speakers=replace(speakers, told=sets)), Knowledge())
     assert true.number == {2: 1.0} and not true.doubted.names
+
+
+def test_the_network_says_how_sure_a_turn_is() -> None:
+    rows, sets = conversation()
+    speakers = make("ac", n_speakers=2, max_set_size=1).fit(rows).speakers()
+    trellis = Trellis.of(cells(40, 0.2), rows, speakers.sets(), None, TimelineOptions())
+    probable = np.array([[0.9, 0.1], [0.5, 0.6]], np.float32).repeat(4, axis=0)
+    heard = Heard(cells(8), probable)  # of half a second each
+    said = [(0.0, 2.0, 0), (2.0, 4.0, 0), (1.0, 3.0, 1)]
+    found = Decoded(said, {0: "a", 1: "b"}, trellis, sets, speakers, heard)
+    sure = confidences(found, Knowledge())
+    share = np.array([0.9, 0.5, 0.35])
+    np.testing.assert_allclose(sure, 1 / (1 + (1 - share) / share * np.exp(-HEARD)), rtol=1e-5)
+    certain = trellis.certain.copy()
+    certain[:10, 0] = True  # a person says so of the first two seconds
+    told = replace(found, trellis=replace(trellis, certain=certain))
+    assert confidences(told, Knowledge())[0] == pytest.approx(1)
+    doubted = Doubts(("a", "b"), np.array([0.0, 0.5]), np.zeros(2))
+    assert (confidences(found, Knowledge(), doubted) < sure).tolist() == [False, False, True]
 
 
 def test_nobody_speaks() -> None:

@@ -102,6 +102,9 @@ def test_a_detector_may_have_filled_a_pause(short, monkeypatch):
     assert not detected[200:260].any() and detected[:200].all() and detected[260:].all()
     known = replace(short, trellis=replace(short.trellis, spoken=True))
     assert spoken(saying(monkeypatch, known, pausing)).all()
+    heard = resegment(short).heard
+    assert heard is not None and heard.slices.shape == (600, 2)
+    np.testing.assert_allclose(heard.probable[200:260], 1 / (1 + np.exp(4)), rtol=1e-5)
 
 
 def test_everybody_keeps_a_turn(short, monkeypatch):
