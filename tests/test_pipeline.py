@@ -311,7 +311,7 @@ def test_windows_and_what_is_sure_are_those_of_the_model(
     model.knowledge = Knowledge(step=1.0, fine_step=0.4, slope=0.0, offset=0.0)
     path = tmp_path / "other.safetensors"
     save_model(model, path)
-    other = replace(diarizer, model=path)
+    other = replace(diarizer, model=path, counts=False)  # no network hears turns
     found = other.diarize(talk)
     assert found.windows == 12
     assert len(other.embed(talk).cells) == usual_cells / 2
